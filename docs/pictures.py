@@ -121,12 +121,12 @@ def pictures() -> dict[str, Any]:
     import planner
     import reviewgraph
 
-    table = reviewgraph.Reviews.from_frame(pandas.read_csv(DEMO))
+    table = reviewgraph.Reviews(pandas.read_csv(DEMO))
     pairs = [("ann", "p1"), ("ann", "p2"), ("ann", "p3"), ("bob", "p2"), ("bob", "p3"), ("cyd", "p3"), ("cyd", "p4")]
-    first = reviewgraph.Reviews.from_pairs(pairs, items=["p5"])
-    apart = reviewgraph.Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 3), ("bob", 4), ("cyd", 4)])
+    first = reviewgraph.Reviews(pairs, items=["p5"])
+    apart = reviewgraph.Reviews([("ann", 1), ("ann", 2), ("bob", 3), ("bob", 4), ("cyd", 4)])
     return {
-        "home.svg": planner.plan_extra_reviews(table).plot("map"),
+        "home.svg": planner.plan(table).plot("map"),
         "how-to/notebook.svg": reviewgraph.check(apart).plot(),
         "tutorial/check-map.svg": reviewgraph.check(table).plot("groups"),
         "tutorial/check-right.svg": reviewgraph.check(table).plot("right"),

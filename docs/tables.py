@@ -116,7 +116,8 @@ def shortened(message: str) -> str:
 
 def outcome(make: Callable[[], Any]) -> tuple[str, str]:
     """Return what comes of a case: ``read``, ``warning`` or ``error``, and the message."""
-    from reviewgraph import ColumnWarning, InputError, LabelWarning
+    from reviewgraph import InputError
+    from reviewgraph.graph import ColumnWarning, LabelWarning
 
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")

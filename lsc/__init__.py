@@ -3,6 +3,9 @@
 The public names are listed in ``__init__.pyi`` and loaded when first used, so that importing the package costs nothing.
 """
 
-import lazy_loader
+from reviewgraph._base import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+#: Other projects have a package or a folder of this name; ``reviewgraph._base.errors.say_foreign`` looks whose it is.
+__distribution__ = "reviewgraph"
+
+__getattr__, __dir__ = attach(__name__)

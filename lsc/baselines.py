@@ -66,7 +66,7 @@ def average(reviews: ReviewsLike) -> Estimate:
 
     Examples
     --------
-    >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0), ("bob", "p2", 4.0)])
+    >>> reviews = Reviews([("ann", "p1", 1.0), ("bob", "p1", 3.0), ("bob", "p2", 4.0)])
     >>> average(reviews).quality.tolist()
     [2.0, 4.0]
     """
@@ -89,7 +89,7 @@ def centring(reviews: ReviewsLike) -> Estimate:
 
     Examples
     --------
-    >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
+    >>> reviews = Reviews([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
     >>> centring(reviews).quality.tolist()
     [4.0, 5.5, 5.0]
     """
@@ -117,7 +117,7 @@ def z_score(reviews: ReviewsLike) -> Estimate:
 
     Examples
     --------
-    >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
+    >>> reviews = Reviews([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
     >>> z_score(reviews).ranking()
     ['p2', 'p3', 'p1']
     """
@@ -237,7 +237,7 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
     Examples
     --------
     >>> rows = [(j, i, i + 2.0 * j) for j in range(4) for i in range(5)]
-    >>> mixed_model(Reviews.from_pairs(rows)).quality.round(3).tolist()
+    >>> mixed_model(Reviews(rows)).quality.round(3).tolist()
     [3.0, 4.0, 5.0, 6.0, 7.0]
     """
     reviews = as_reviews(reviews)
@@ -353,7 +353,7 @@ def bayesian(
     --------
     >>> from reviewgraph import Reviews
     >>> rows = [(j, i, i + 2.0 * j) for j in range(4) for i in range(5)]
-    >>> bayesian(Reviews.from_pairs(rows), 2).ranking()
+    >>> bayesian(Reviews(rows), 2).ranking()
     [4, 3, 2, 1, 0]
     """
     reviews = as_reviews(reviews)
@@ -455,7 +455,7 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
     Examples
     --------
     >>> rows = [("ann", p, float(p)) for p in range(4)] + [("bob", p, 3.0 * p + 1.0) for p in range(4)]
-    >>> quality = quadratic_programme(Reviews.from_pairs(rows)).quality
+    >>> quality = quadratic_programme(Reviews(rows)).quality
     >>> (np.diff(quality) / np.diff(quality).mean()).round(4).tolist()
     [1.0, 1.0, 1.0]
     """

@@ -112,7 +112,7 @@ class Calibration(Estimate):
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> calibrate(Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)])).unique
+    >>> calibrate(Reviews([("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)])).unique
     True
     """
 
@@ -187,7 +187,7 @@ class Calibration(Estimate):
         Examples
         --------
         >>> from reviewgraph import Reviews
-        >>> result = calibrate(Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]))
+        >>> result = calibrate(Reviews([("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]))
         >>> float(result.scoring_function("ann")(result.quality[0]).round(6))
         2.0
         """
@@ -240,7 +240,7 @@ class Calibration(Estimate):
         --------
         >>> from reviewgraph import Reviews
         >>> rows = [("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]
-        >>> calibrate(Reviews.from_pairs(rows)).is_optimal()
+        >>> calibrate(Reviews(rows)).is_optimal()
         True
         """
         return max(self.residuals) <= eps
@@ -303,7 +303,7 @@ class Calibration(Estimate):
         --------
         >>> from reviewgraph import Reviews
         >>> rows = [("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]
-        >>> calibrate(Reviews.from_pairs(rows)).ranking()
+        >>> calibrate(Reviews(rows)).ranking()
         [2, 1]
         """
         return self.select(int(np.isfinite(self.quality).sum()), across_groups=across_groups)
@@ -367,7 +367,7 @@ def calibrate(
     --------
     >>> from reviewgraph import Reviews
     >>> rows = [("ann", "p1", 2.0), ("ann", "p2", 4.0), ("ann", "p3", 6.0), ("bob", "p1", 5.0), ("bob", "p2", 6.0)]
-    >>> result = calibrate(Reviews.from_pairs(rows))
+    >>> result = calibrate(Reviews(rows))
     >>> result.ranking(), result.status.value, result.unique
     (['p3', 'p2', 'p1'], 'optimal', True)
     """

@@ -6,19 +6,20 @@ scikit-learn itself is not needed. What its tools ask of an estimator is here: p
 
 from __future__ import annotations
 
-import inspect
+import sys
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, Unpack
 
 import numpy as np
 
 from lsc._inference.validation import FOLDS, best_multiple, centred, folds_of
+from lsc.calibrating import MethodOptions
 from lsc.estimate import Estimate, plain_averages
 from lsc.methods import DEFAULT, MethodName, method_named
 from lsc.posteriors import PosteriorEstimate
 from reviewgraph._base import (
+    BoolArray,
     FloatArray,
     InputError,
     IntArray,
@@ -26,10 +27,14 @@ from reviewgraph._base import (
     as_numbers,
     backend_of,
     checked,
+    unexpected,
+    warn,
     whole_seed,
 )
 from reviewgraph.table import Reviews, pairs_in
 
+#: What is held out: all reviews of a reviewer, or single ones.
+Unit: TypeAlias = Literal["reviewer", "review"]
 #: Least probability of an observed score: a model that excludes a score is not infinitely bad.
 LEAST_PROBABILITY = 1e-9
 
@@ -50,19 +55,25 @@ class HeldOut(NamedTuple):
     seconds: FloatArray
 
 
-def hold_out(reviews: Reviews, calibrator: Calibrator, *, folds: int = FOLDS, seed: int = 0) -> HeldOut:
-    """Hold out reviewers in turn, and predict the qualities of their items from all others.
+def hold_out(
+    reviews: Reviews, calibrator: Calibrator, *, folds: int = FOLDS, seed: int = 0, by: Unit = "reviewer"
+) -> HeldOut:
+    """Hold out reviewers, or reviews, in turn, and predict the qualities of their items from all others.
 
     Reviewers have two scores or more, and items another score. Qualities are in the direction in which higher is
     better.
 
     >>> rows = [(r, p, float(p)) for r in range(6) for p in range(4)]
-    >>> held = hold_out(Reviews.from_pairs(rows), Calibrator("average"))
+    >>> held = hold_out(Reviews(rows), Calibrator("average"))
     >>> held.score.size, bool((held.quality == held.score).all())
     (24, True)
     """
     scored = reviews.only_scored()
-    fold = folds_of(scored.loads, np.random.default_rng(seed), folds)[scored.reviewer]
+    rng = np.random.default_rng(seed)
+    if by == "reviewer":
+        fold = folds_of(scored.loads, rng, folds)[scored.reviewer]
+    else:
+        fold = rng.permutation(scored.n_reviews) % folds
     parts = []
     seconds = []
     for number in range(folds):
@@ -76,7 +87,9 @@ def hold_out(reviews: Reviews, calibrator: Calibrator, *, folds: int = FOLDS, se
         rows = np.flatnonzero(test & np.isfinite(estimate.quality)[scored.item])
         item = scored.item[rows]
         average = plain_averages(training)[item]
-        log_probability = log_probabilities(estimate, scored, rows)
+        # A reviewer who is held out is a new one; of a held-out review the reviewer is known by the others.
+        known = np.zeros(scored.n_reviewers, np.int64) if by == "reviewer" else training.loads
+        log_probability = log_probabilities(estimate, scored, rows, known > 0)
         quality = estimate.quality[item]
         parts.append((scored.reviewer[rows], item, scored.score[rows], quality, average, log_probability))
     none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
@@ -84,8 +97,8 @@ def hold_out(reviews: Reviews, calibrator: Calibrator, *, folds: int = FOLDS, se
     return HeldOut._make([*columns, np.array(seconds)])
 
 
-def log_probabilities(estimate: Estimate, scored: Reviews, rows: IntArray) -> FloatArray:
-    """Return the log probability of scores of new reviewers, NaN where a method has no distribution.
+def log_probabilities(estimate: Estimate, scored: Reviews, rows: IntArray, known: BoolArray) -> FloatArray:
+    """Return the log probability of scores of reviewers ``known`` (M,) or new, NaN where a method has no distribution.
 
     The probability of a score is that of its cell: what lies closer to it than to any other score of the table.
     """
@@ -93,7 +106,8 @@ def log_probabilities(estimate: Estimate, scored: Reviews, rows: IntArray) -> Fl
         return np.full(rows.size, np.nan)
     values, cell = np.unique(scored.printed(scored.score), return_inverse=True)
     ends = np.concatenate([[-np.inf], 0.5 * (values[1:] + values[:-1]), [np.inf]])
-    prediction = estimate.predict(None, [scored.items[i] for i in scored.item[rows].tolist()])
+    people = [scored.reviewers[j] if known[j] else None for j in scored.reviewer[rows].tolist()]
+    prediction = estimate.predict(people, [scored.items[i] for i in scored.item[rows].tolist()])
     below, upto = (prediction.cdf(ends[cell[rows] + side].tolist()) for side in (0, 1))
     return np.log(np.maximum(upto - below, LEAST_PROBABILITY))
 
@@ -138,12 +152,29 @@ def line_of(reviews: Reviews, estimate: Estimate, held: HeldOut) -> Line:
     return Line(intercept, slope, np.asarray(shrunk * mean), noise, severity)
 
 
+#: Parameters of every method, with their defaults, and those of some.
+DEFAULTS = {"method": DEFAULT, "seed": 0}
+OPTIONS = tuple(MethodOptions.__annotations__)
+
+
+def _options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a method; under the name ``options``, as in the last release, they come in a mapping."""
+    if "options" in options:
+        warn("Calibrator(): options={...} is **{...} from now on; the old name will be removed", DeprecationWarning)
+        options |= options.pop("options") or {}
+    for name in options:
+        if name not in OPTIONS:
+            raise unexpected("Calibrator", name, ("method", "seed", *OPTIONS))
+    return options
+
+
 class Calibrator:
     """A method of calibration with its options, as an estimator that scikit-learn's tools take.
 
     X holds pairs, one per row: a data frame with a column of reviewers and one of items, named as in files,
     or an array of two columns; y holds their scores. Without y, X holds the scores. Further columns are
-    ignored in fit and in predictions, with a :class:`reviewgraph.ColumnWarning` in fit. X may also be Reviews, whose
+    ignored in fit and in predictions, with a :class:`reviewgraph.graph.ColumnWarning` in fit. X may also be Reviews,
+    whose
     criteria and confidence the method then has; predictions need pairs only in any case. A reviewer or an item without
     a score in the fit is predicted as a new one, drawn from the population, so that held-out reviewers can be
     predicted.
@@ -152,10 +183,11 @@ class Calibrator:
     ----------
     method
         Name of a method, as in :data:`lsc.methods.METHODS`; ``"posterior"`` by default.
-    options
-        Options of the method by name, such as ``{"hypothesis": "offset"}`` for ``"lsc"``; none by default.
     seed
         Seed of methods that sample, and of the folds by which :meth:`predict` learns the scale of a method.
+    **options
+        Options of the method, such as ``hypothesis="offset"`` for ``"lsc"``: parameters like the others, which
+        ``set_params`` and ``GridSearchCV`` set by name.
 
     Attributes
     ----------
@@ -183,21 +215,23 @@ class Calibrator:
         self,
         method: MethodName = DEFAULT,
         *,
-        options: Mapping[str, Any] | None = None,
         seed: int | np.random.Generator = 0,
+        **options: Unpack[MethodOptions],
     ) -> None:
         self.method = method
-        self.options = options
         self.seed = seed
+        vars(self).update(_options(dict(options)))
 
     def __repr__(self) -> str:
-        defaults = inspect.signature(type(self)).parameters
-        changed = {name: value for name, value in self.get_params().items() if value is not defaults[name].default}
-        return f"Calibrator({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+        shown = [f"{name}={value!r}" for name, value in self.get_params().items() if value != DEFAULTS.get(name, self)]
+        return f"Calibrator({', '.join(shown)})"
 
     def __str__(self) -> str:
-        options = ", ".join(f"{name}={value!r}" for name, value in (self.options or {}).items())
+        options = ", ".join(f"{name}={value!r}" for name, value in self._method_options().items())
         return f"{self.method} ({options})" if options else self.method
+
+    def _method_options(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name in OPTIONS}
 
     # Parameters, as scikit-learn reads and sets them
 
@@ -213,14 +247,14 @@ class Calibrator:
         Returns
         -------
         dict
-            ``method``, ``options`` and ``seed``.
+            ``method``, ``seed`` and the options of the method that were set.
 
         Examples
         --------
-        >>> Calibrator("lsc").get_params()["method"]
-        'lsc'
+        >>> Calibrator("lsc", hypothesis="offset").get_params()
+        {'method': 'lsc', 'seed': 0, 'hypothesis': 'offset'}
         """
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        return {"method": self.method, "seed": self.seed, **self._method_options()}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name.
@@ -228,7 +262,7 @@ class Calibrator:
         Parameters
         ----------
         **params
-            New values of parameters of :class:`Calibrator`.
+            New values of ``method``, ``seed`` or options.
 
         Returns
         -------
@@ -242,10 +276,10 @@ class Calibrator:
 
         Examples
         --------
-        >>> Calibrator().set_params(method="average")
-        Calibrator(method='average')
+        >>> Calibrator().set_params(method="lsc", hypothesis="offset")
+        Calibrator(method='lsc', hypothesis='offset')
         """
-        valid = list(inspect.signature(type(self)).parameters)
+        valid = (*DEFAULTS, *OPTIONS)
         for name, value in params.items():
             if name not in valid:
                 message = f"{name}: expected one of {', '.join(valid)}, found no parameter of this name"
@@ -266,7 +300,7 @@ class Calibrator:
 
     def _estimated(self, reviews: Reviews) -> Estimate:
         method = method_named(self.method)
-        options = dict(self.options or {})
+        options = self._method_options()
         if "seed" in method.options:
             options.setdefault("seed", self.seed)
         return method(reviews, **options)
@@ -410,7 +444,7 @@ class Calibrator:
         estimate = getattr(self, "estimate_", None)
         if not isinstance(estimate, Estimate):
             message = "Calibrator: expected a fitted one, found none; call fit first"
-            raise InputError(message)
+            raise _not_fitted(message)
         return estimate
 
     def _known(self, X: Any) -> tuple[list[Label | None], list[Label | None]]:
@@ -432,6 +466,18 @@ class Calibrator:
             )
             raise InputError(message)
         return reviewer, item
+
+
+def _not_fitted(message: str) -> InputError:
+    """Return an error that is scikit-learn's own, too, where that is loaded."""
+    if "sklearn" not in sys.modules:
+        return InputError(message)
+    from sklearn.exceptions import NotFittedError
+
+    class NotFitted(InputError, NotFittedError):  # type: ignore[misc]
+        """A calibrator was used before it was fitted."""
+
+    return NotFitted(message)
 
 
 def _scores(name: str, y: Any) -> FloatArray:
@@ -457,6 +503,9 @@ def _pairs_of(X: Any) -> tuple[list[Any], list[Any]]:
         people = read.reviewers
         papers = read.items
         return [people[j] for j in read.reviewer.tolist()], [papers[i] for i in read.item.tolist()]
+    if hasattr(X, "tocoo"):
+        message = "X: expected rows of a reviewer and an item, found a sparse matrix; sparse input is not supported"
+        raise InputError(message)
     rows = X.tolist() if isinstance(X, np.ndarray) else X
     try:
         pairs = [tuple(row) for row in rows if not isinstance(row, str)]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from lsc._inference.validation import FOLDS, centred, centred_ranks, clustered_error, squared_errors
-from lsc.calibrator import Calibrator, HeldOut, hold_out
+from lsc.calibrator import Calibrator, HeldOut, Unit, hold_out
 from lsc.errors import UndeterminedWarning
 from lsc.methods import DEFAULT, MethodName, method_named
 from reviewgraph._base import (
@@ -26,7 +26,7 @@ from reviewgraph._base import (
     counted,
     whole_seed,
 )
-from reviewgraph.table import ReviewsLike, as_reviews
+from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 #: What is compared by default: the methods that take less than a second per thousand reviews.
 COMPARED: tuple[MethodName, ...] = ("average", "centring", "z-score", "additive", DEFAULT)
@@ -61,7 +61,7 @@ class Compared:
     rank_correlation_se: float | None
     log_score: float | None
     log_score_se: float | None
-    seconds: float | None
+    seconds: float | None = field(compare=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,11 +76,13 @@ class Comparison(Result):
         Number of predicted reviews, and of the reviewers who gave them.
     folds
         Number of folds.
+    reviews
+        The reviews.
 
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> reviews = Reviews.from_pairs([(r, p, float(p + r % 3)) for r in range(9) for p in range(6)])
+    >>> reviews = Reviews([(r, p, float(p + r % 3)) for r in range(9) for p in range(6)])
     >>> compare(reviews, ["average", "centring"]).rows[1].method
     'centring'
     """
@@ -89,6 +91,9 @@ class Comparison(Result):
     n_reviews: int
     n_reviewers: int
     folds: int
+    reviews: Reviews = field(repr=False)
+
+    _rows_are: ClassVar[str] = "methods"
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return one row per method, as :class:`Compared` has them."""
@@ -112,6 +117,7 @@ class Comparison(Result):
 def compare(
     reviews: ReviewsLike,
     methods: Sequence[MethodName | Calibrator] = COMPARED,
+    by: Unit = "reviewer",
     *,
     folds: int = FOLDS,
     seed: int | np.random.Generator = 0,
@@ -119,7 +125,7 @@ def compare(
 ) -> Comparison:
     """Compare methods by how well they predict held-out scores.
 
-    Reviewers are held out as a whole, in folds, the same for all methods: a score also depends on the
+    By default reviewers are held out as a whole, in folds, the same for all methods: a score also depends on the
     severity of its reviewer, which one or two other scores barely determine. Of each held-out reviewer the scores less
     their mean are compared with the qualities that the other reviewers give to the same items, less theirs, times one
     slope per method. So methods with different scales of quality compare, and a correction that only shifts all scores
@@ -131,6 +137,9 @@ def compare(
         With scores, or a data frame of them.
     methods
         Names of methods as in :data:`lsc.methods.METHODS`, or :class:`lsc.Calibrator` objects, which hold options.
+    by
+        What is held out: ``"reviewer"`` (default), all reviews of a reviewer, or ``"review"``, single ones, whose
+        reviewers are known by their other scores.
     folds
         Number of folds, 2 or more.
     seed
@@ -147,7 +156,8 @@ def compare(
     Raises
     ------
     InputError
-        If a method is unknown, there are no methods, fewer than two folds, or fewer than two reviewers with two scores
+        If a method or ``by`` is unknown, there are no methods, fewer than two folds, or fewer than two reviewers with
+        two scores
         of items that others scored, too.
 
     Notes
@@ -157,8 +167,8 @@ def compare(
     that of the difference to averages.
 
     A reviewer who is held out has the severity of the population under every method: ``error`` allows each a level of
-    their own, and ``log_score`` treats each review as the first of a new reviewer. To hold out items or single scores,
-    use the tools of scikit-learn on :class:`lsc.Calibrator`.
+    their own, and ``log_score`` treats each review as the first of a new reviewer. To hold out items, use the tools of
+    scikit-learn on :class:`lsc.Calibrator`.
 
     The probability of a score is that of its cell, so that levels and numbers compare. ``estimate.gain`` keeps
     hyperparameters fixed and compares ranks with shrunk averages: its figure is similar, not equal.
@@ -167,7 +177,7 @@ def compare(
     --------
     >>> from reviewgraph import Reviews
     >>> rows = [(r, p, float(p + 2 * (r % 3))) for r in range(9) for p in range(r % 4, r % 4 + 5)]
-    >>> reviews = Reviews.from_pairs(rows)
+    >>> reviews = Reviews(rows)
     >>> found = compare(reviews, ["average", "centring", "additive"])
     >>> [row.method for row in found.rows if row.gain > 0.9]
     ['additive']
@@ -176,6 +186,9 @@ def compare(
     calibrators = [_calibrator(method) for method in methods]
     if not calibrators:
         message = "methods: expected the name of a method or more, found none"
+        raise InputError(message)
+    if by not in get_args(Unit):
+        message = f"by: expected {' or '.join(map(repr, get_args(Unit)))}, found {by!r}"
         raise InputError(message)
     if folds < 2:
         message = f"folds: expected 2 or more, found {folds}"
@@ -188,13 +201,13 @@ def compare(
         # A warning about one fold does not concern the table.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndeterminedWarning)
-            held = hold_out(reviews, calibrator, folds=folds, seed=start)
+            held = hold_out(reviews, calibrator, folds=folds, seed=start, by=by)
         row, sizes = _measured(str(calibrator), held)
         rows.append(row)
         if progress is not None:
             done = (place + 1) / len(calibrators)
             progress(Progress(clock.elapsed(), str(calibrator), done))
-    return Comparison(tuple(rows), *sizes, folds)
+    return Comparison(tuple(rows), *sizes, folds, reviews)
 
 
 def _calibrator(method: MethodName | Calibrator) -> Calibrator:

@@ -2,7 +2,7 @@
 
 ::
 
-    reviewgraph.ReviewGraphError
+    reviewgraph.graph.ReviewGraphError
     ├── reviewgraph.InputError    malformed input: a hypothesis, a reference, a bound
     └── CalibrationError
         ├── Incomparable          a selection across groups that no review connects

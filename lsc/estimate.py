@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,12 +16,13 @@ from reviewgraph._base import (
     InputError,
     IntArray,
     Label,
-    Paged,
+    Result,
     as_numbers,
     checked,
     counted,
     or_none,
     order_of,
+    selected_of,
     warn,
 )
 from reviewgraph.formats import ITEM, QUALITY, WEIGHT
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 def expect_scores(number: int) -> None:
     """Raise InputError unless there are scores."""
     if not number:
-        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
+        message = "reviews: expected scores, found none; calibrate after they have arrived, or where there "
+        message += "are criteria alone, read the one that is to count with score=NAME"
         raise InputError(message)
 
 
@@ -48,7 +50,7 @@ def known_values(reviews: Reviews, references: Valued) -> FloatArray:
     InputError if no reference is among the items, labels match as text only, or a
     value is not finite; LabelWarning if some references are not among the items.
 
-    >>> known_values(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)]), {"p2": 7.0}).tolist()
+    >>> known_values(Reviews([("ann", "p1", 1.0), ("ann", "p2", 3.0)]), {"p2": 7.0}).tolist()
     [nan, 7.0]
     """
     values = by_label(references, "references", ITEM, QUALITY.role, reviews._spellings())
@@ -122,7 +124,7 @@ def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Paged):
+class Estimate(Result):
     """Estimated qualities of the items of some reviews.
 
     Parameters
@@ -136,7 +138,7 @@ class Estimate(Paged):
 
     Examples
     --------
-    >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
+    >>> reviews = Reviews([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
     >>> estimate = Estimate(reviews, np.array([1.0, 3.0]), "average")
     >>> estimate.ranking(), estimate.select(1)
     (['p2', 'p1'], ['p2'])
@@ -147,8 +149,14 @@ class Estimate(Paged):
     method: str
 
     _paged_by: ClassVar[str] = "lsc.pages.page:page_of"
+    _verified_by: ClassVar[str] = "lsc.verifying:of_estimate"
+    _rows_are: ClassVar[str] = "items"
+
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        return {**super()._tables(), **({} if self._in_parts else {"reviews": self.reviews.to_columns})}
+
     #: Whether the reviews are in parts: what takes all of them at once is not known.
-    in_parts: ClassVar[bool] = False
+    _in_parts: ClassVar[bool] = False
 
     @property
     def items(self) -> Sequence[Label]:
@@ -190,7 +198,7 @@ class Estimate(Paged):
 
         Examples
         --------
-        >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
+        >>> reviews = Reviews([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
         >>> Estimate(reviews, np.array([1.0, 3.0]), "average").ranking()
         ['p2', 'p1']
         """
@@ -202,13 +210,13 @@ class Estimate(Paged):
         return []
 
     @checked
-    def select(self, n_selected: int, *, across_groups: bool = False) -> list[Label]:
+    def select(self, n_selected: int | str, *, across_groups: bool = False) -> list[Label]:
         """Return the best items, best first, ties by index.
 
         Parameters
         ----------
         n_selected
-            Number of items to select.
+            Number of items to select, or a percentage of those with a score, such as ``"20%"``.
         across_groups
             Select among groups that no review connects, assumed equally good on average. Otherwise items are selected
             in the largest group, and the others are set aside.
@@ -216,7 +224,7 @@ class Estimate(Paged):
         Returns
         -------
         list
-            Labels of ``n_selected`` items.
+            Labels of as many items.
 
         Raises
         ------
@@ -233,18 +241,19 @@ class Estimate(Paged):
 
         Examples
         --------
-        >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
+        >>> reviews = Reviews([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
         >>> Estimate(reviews, np.array([1.0, 3.0]), "average").select(1)
         ['p2']
         """
-        inside = comparable(self.quality, self.group, n_selected, across_groups=across_groups)
-        if 0 < n_selected < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
+        number = number_of(n_selected, self.quality)
+        inside = comparable(self.quality, self.group, number, across_groups=across_groups)
+        if 0 < number < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
             message = (
                 f"select: the reviews do not determine the position of {open_places} of {self.reviews.n_items} papers "
                 "within their group; among them the selection follows the fit closest to straight lines, not the data"
             )
             warn(message, UndeterminedWarning)
-        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:n_selected].tolist()]
+        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:number].tolist()]
 
     @cached_property
     def standard_error(self) -> FloatArray:
@@ -293,7 +302,7 @@ class Estimate(Paged):
 def plain_averages(reviews: Reviews) -> FloatArray:
     """Return the mean score of each item, shape (N,), NaN without a score.
 
-    >>> plain_averages(Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0)], items=["p2"])).tolist()
+    >>> plain_averages(Reviews([("ann", "p1", 1.0), ("bob", "p1", 3.0)], items=["p2"])).tolist()
     [2.0, nan]
     """
     return average_by_item(reviews.item[reviews.scored], reviews.score[reviews.scored], reviews.n_items)
@@ -305,6 +314,11 @@ def average_by_item(item: IntArray, score: FloatArray, n_items: int) -> FloatArr
     total = np.bincount(item, score, n_items)
     average: FloatArray = np.divide(total, count, out=np.full(n_items, np.nan), where=count > 0)
     return average
+
+
+def number_of(n_selected: int | str, quality: FloatArray) -> int:
+    """Return the number of items to select, which may be a percentage of those with a quality."""
+    return selected_of(n_selected, int(np.isfinite(quality).sum()))
 
 
 def expect_number(n: int, quality: FloatArray) -> None:

@@ -43,7 +43,7 @@ class Method:
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> METHODS["average"](Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0)])).quality.tolist()
+    >>> METHODS["average"](Reviews([("ann", "p1", 1.0), ("bob", "p1", 3.0)])).quality.tolist()
     [2.0]
     >>> METHODS["additive"].options
     ('seed',)
@@ -74,8 +74,16 @@ class Method:
         if unknown:
             message = f"{self.name}: expected options among {', '.join(self.options) or 'none'}, found {unknown[0]!r}"
             raise InputError(message)
+        # Weights in the order of rows need the rows as they were passed.
+        if self.by_parts:
+            return self.function(reviews, **options)
+        from reviewgraph.parts import PartedReviews
         from reviewgraph.table import as_reviews
 
+        if isinstance(reviews, PartedReviews):
+            able = " or ".join(repr(method.name) for method in METHODS.values() if method.by_parts)
+            message = f"method: expected {able} for a table in parts, found {self.name!r}"
+            raise InputError(message)
         return self.function(as_reviews(reviews), **options)
 
 

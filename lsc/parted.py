@@ -46,7 +46,7 @@ class InParts(Estimate):
     See :func:`reviewgraph.stream_reviews`.
     """
 
-    in_parts = True
+    _in_parts = True
     reviews: PartedReviews  # type: ignore[assignment]
     average: FloatArray = ...  # type: ignore[assignment]
     group: IntArray = ...  # type: ignore[assignment]
@@ -69,7 +69,7 @@ class InParts(Estimate):
         ``result.to_dict()["status"]`` is the status of a result.
         """
         keys = ("method", "status", "hypothesis", "objective", "unique", "units", "items")
-        record = {**dict.fromkeys(keys), "method": self.method, "status": self.status.value}  # type: ignore[attr-defined]
+        record = {**dict.fromkeys(keys), "method": self.method, "status": self.status.value}
         return {**record, **self.reviews.origin.to_dict(), **({} if selection is None else selection.to_dict())}
 
     def blocks(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
@@ -114,7 +114,7 @@ class InParts(Estimate):
         return joined(self.blocks(selection=selection))
 
     def save(self, path: str | os.PathLike[str], selection: Selection | None = None) -> None:
-        """Write a row per item, in blocks: Parquet if the name ends in ``.parquet``, else CSV.
+        """Write a row per item, in blocks: Parquet if the name ends in ``.parquet``; JSON and HTML; else CSV.
 
         Parameters
         ----------
@@ -127,6 +127,9 @@ class InParts(Estimate):
         --------
         ``result.save("qualities.parquet")`` writes the qualities of a result.
         """
+        if str(path).endswith((".json", ".html")):
+            super().save(path)
+            return
         blocks = self.blocks(selection=selection)
         kinds = {"item": "VARCHAR", "list": "VARCHAR", "rank": "BIGINT", "group": "BIGINT"}
         write_whole(path, parquet_parts(blocks, kinds) if str(path).endswith(".parquet") else csv_parts(blocks))

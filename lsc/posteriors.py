@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +17,15 @@ from lsc._inference.joint import Joint, joint
 from lsc._inference.step import WIDTH
 from lsc._inference.validation import HeldOutGain, Misfit, held_out_gain, misfit_of
 from lsc._inference.validity import Validity, validity_of, without_references
-from lsc.estimate import Estimate, central_interval, expect_scores, known_values, warn_unconverged, weights_of_reviews
+from lsc.estimate import (
+    Estimate,
+    central_interval,
+    expect_scores,
+    known_values,
+    number_of,
+    warn_unconverged,
+    weights_of_reviews,
+)
 from lsc.evidence.support import groups_of
 from lsc.parted import AT_ONCE, InParts, averages, scored_groups, totals_of
 from lsc.predictions import Prediction, ReviewerTable, predict
@@ -39,7 +47,9 @@ from reviewgraph.parts import ROWS, PartedReviews, only_scored
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._base import Page, Picture
+    from matplotlib.axes import Axes
+
+    from reviewgraph._base import Page
     from reviewgraph.io import Numbered, Valued
 
 
@@ -129,7 +139,7 @@ def posterior(
     Examples
     --------
     >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-    >>> result = posterior(Reviews.from_pairs(rows))
+    >>> result = posterior(Reviews(rows))
     >>> result.ranking()[0]
     11
     """
@@ -276,7 +286,7 @@ class PosteriorEstimate(Estimate):
     Examples
     --------
     >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-    >>> posterior(Reviews.from_pairs(rows)).quality.shape
+    >>> posterior(Reviews(rows)).quality.shape
     (12,)
     """
 
@@ -287,6 +297,12 @@ class PosteriorEstimate(Estimate):
     joined: Joined | None = field(default=None, repr=False)
     confidence: Confidence | None = field(default=None, repr=False)
     covariates: Covariates | None = field(default=None, repr=False)
+
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        tables = super()._tables()
+        if self._in_parts:
+            return tables
+        return {**tables, "reviewers": lambda: self.reviewers.to_columns()}
 
     def headline(self) -> str:
         """Return the method, the number of items, and which criteria are used and which are not."""
@@ -304,7 +320,7 @@ class PosteriorEstimate(Estimate):
         return ReviewerTable(of.severity, of.stretch, of.noise, self.reviews)
 
     @property
-    def modelled(self) -> Reviews:
+    def _modelled(self) -> Reviews:
         """The reviews with the scores that the inference used."""
         if self.joined is None:
             return self.reviews
@@ -407,13 +423,13 @@ class PosteriorEstimate(Estimate):
         return columns
 
     @checked
-    def page(self, n_selected: int | None = None) -> Page:
+    def summary(self, n_selected: int | str | None = None) -> Page:
         """Return the result as a page for people to read, with a selection if a number is given.
 
         Parameters
         ----------
         n_selected
-            Number of papers to select; none by default.
+            Number of papers to select, or a percentage such as ``"20%"``; none by default.
 
         Returns
         -------
@@ -429,30 +445,35 @@ class PosteriorEstimate(Estimate):
 
         Examples
         --------
-        ``print(estimate.page(n_selected=10))`` prints which papers are in, to be discussed and out.
+        ``print(estimate.summary(n_selected=10))`` prints which papers are in, to be discussed and out.
         """
-        return self._page(selection=None if n_selected is None else self.selection(n_selected))
+        page = self._page(selection=None if n_selected is None else self.selection(n_selected))
+        return self._in_python(page)
 
     @checked
     def plot(
         self,
         name: str | None = None,
         *,
-        n_selected: int | None = None,
-    ) -> Picture:
-        """Return one of the pictures of the report.
+        n_selected: int | str | None = None,
+        ax: Axes | None = None,
+    ) -> Any:
+        """Return one of the pictures of the page, or draw it with Matplotlib.
 
         Parameters
         ----------
         name
             Name of the picture; by default the first. An unknown name raises InputError, which lists the valid ones.
         n_selected
-            Number of papers to select, none by default: pictures then show the cut, and ``"line"`` is the first.
+            Number of papers to select, or a percentage; none by default. With it pictures show the cut, and ``"line"``
+            is the first.
+        ax
+            Axes of Matplotlib to draw on, in the units of the data: ``ax.axhline(5)`` is at a quality of 5.
 
         Returns
         -------
-        Picture
-            With ``svg`` and ``save``.
+        Picture or Axes
+            The picture, with ``svg`` and ``save``; with ``ax`` these axes.
 
         Raises
         ------
@@ -465,7 +486,7 @@ class PosteriorEstimate(Estimate):
         --------
         ``estimate.plot(n_selected=10).save("line.svg")`` writes the line of selection.
         """
-        return self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
+        return self._picture(name, ax, selection=None if n_selected is None else self.selection(n_selected))
 
     @checked
     def interval(self, level: float = LEVEL) -> FloatArray:
@@ -489,19 +510,19 @@ class PosteriorEstimate(Estimate):
         Examples
         --------
         >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> posterior(Reviews.from_pairs(rows)).interval(0.5).shape
+        >>> posterior(Reviews(rows)).interval(0.5).shape
         (12, 2)
         """
         return central_interval(self.quality, self.standard_error, level)
 
     @checked
-    def probability_in_top(self, n_selected: int) -> FloatArray:
+    def probability_in_top(self, n_selected: int | str) -> FloatArray:
         """Return each item's probability of being among the best ``n_selected``.
 
         Parameters
         ----------
         n_selected
-            Number of items to select.
+            Number of items to select, or a percentage such as ``"20%"`` of those with a score.
 
         Returns
         -------
@@ -516,13 +537,15 @@ class PosteriorEstimate(Estimate):
         Examples
         --------
         >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> posterior(Reviews.from_pairs(rows)).probability_in_top(2).sum().round(6)
+        >>> posterior(Reviews(rows)).probability_in_top(2).sum().round(6)
         np.float64(2.0)
         """
-        return chances(self.quality, self._order_error, n_selected)
+        return chances(self.quality, self._order_error, number_of(n_selected, self.quality))
 
     @checked
-    def selection(self, n_selected: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
+    def selection(
+        self, n_selected: int | str, *, error_rate: float = ERROR_RATE, across_groups: bool = False
+    ) -> Selection:
         """Sort items into in, to discuss and out by their probability of being among the best.
 
         If no review connects all items, they are selected in the largest group and the others are set aside.
@@ -530,7 +553,7 @@ class PosteriorEstimate(Estimate):
         Parameters
         ----------
         n_selected
-            Number of items to select.
+            Number of items to select, or a percentage such as ``"20%"`` of those with a score.
         error_rate
             Items with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
         across_groups
@@ -554,11 +577,11 @@ class PosteriorEstimate(Estimate):
         Examples
         --------
         >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> selection = posterior(Reviews.from_pairs(rows)).selection(2)
+        >>> selection = posterior(Reviews(rows)).selection(2)
         >>> selection.named(selection.best)
         [11, 10]
         """
-        return select(self, n_selected, error_rate=error_rate, across_groups=across_groups)
+        return select(self, number_of(n_selected, self.quality), error_rate=error_rate, across_groups=across_groups)
 
     @checked
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
@@ -618,7 +641,7 @@ class PosteriorEstimate(Estimate):
         Examples
         --------
         >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> difference = posterior(Reviews.from_pairs(rows)).difference(11, 0)
+        >>> difference = posterior(Reviews(rows)).difference(11, 0)
         >>> difference.mean > 0, difference.probability > 0.9
         (True, True)
         """
@@ -668,12 +691,12 @@ class PosteriorEstimate(Estimate):
         Examples
         --------
         >>> rows = [(r, p, 4.0 * (r % 3) + p + r * p % 2) for r in range(9) for p in range(r, r + 6)]
-        >>> estimate = posterior(Reviews.from_pairs(rows))
+        >>> estimate = posterior(Reviews(rows))
         >>> known, new = estimate.predict(1, 9), estimate.predict(None, 9)
         >>> bool(known.sd < new.sd), bool(12 < known.mean < 15)
         (True, True)
         """
-        return predict(self.modelled, self.beliefs, reviewer, item)
+        return predict(self._modelled, self.beliefs, reviewer, item)
 
     @checked
     def account(self, item: Label) -> Account:
@@ -746,7 +769,7 @@ class PosteriorEstimate(Estimate):
 class PartedPosterior(InParts, PosteriorEstimate):
     """The posterior of a table in parts: qualities with their uncertainty, and reviewers."""
 
-    gain = misfit = modelled = score = AT_ONCE
+    gain = misfit = _modelled = score = AT_ONCE
     _accounts = difference = draws = predict = AT_ONCE
 
     @property

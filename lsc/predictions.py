@@ -42,7 +42,7 @@ class Prediction:
     >>> from lsc import posterior
     >>> from reviewgraph import Reviews
     >>> rows = [(r, p, 4.0 * (r % 3) + p + r * p % 2) for r in range(9) for p in range(r, r + 6)]
-    >>> estimate = posterior(Reviews.from_pairs(rows))
+    >>> estimate = posterior(Reviews(rows))
     >>> both = estimate.predict([3, 4], 7)
     >>> bool(both.mean[1] > both.mean[0]), both.interval(0.9).shape
     (True, (2, 2))

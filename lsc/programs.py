@@ -112,7 +112,7 @@ def least_squares_program(
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> program = least_squares_program(Reviews.from_pairs([(0, 0, 1.0), (0, 1, 2.0), (1, 0, 4.0), (1, 1, 3.0)]))
+    >>> program = least_squares_program(Reviews([(0, 0, 1.0), (0, 1, 2.0), (1, 0, 4.0), (1, 1, 3.0)]))
     >>> round(float(program.problem.solve(solver="CLARABEL")), 4)
     0.01
     """
@@ -140,7 +140,7 @@ def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProg
     --------
     >>> from lsc._model.formulation import formulate
     >>> from reviewgraph import Reviews
-    >>> programme, row = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
+    >>> programme, row = formulate(Reviews([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
     >>> state(programme, row).quality.size
     2
     """

@@ -74,7 +74,7 @@ def seriate(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0, kicks:
     Examples
     --------
     >>> rows = [("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p2", 5.0), ("bob", "p3", 9.0)]
-    >>> result = seriate(Reviews.from_pairs(rows))
+    >>> result = seriate(Reviews(rows))
     >>> result.ranking(), result.objective
     (['p3', 'p2', 'p1'], 0.0)
     """

@@ -5,16 +5,16 @@ A setting has an assignment (:mod:`reviewgraph.graph.designs`), scoring function
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lsc._model.hypotheses import Hypothesis, simulated
-from reviewgraph._base import FloatArray, InputError, IntArray
+from reviewgraph._base import FloatArray, InputError, IntArray, Result, checked
 from reviewgraph.graph import doubly_connected_assignment, random_assignment
-from reviewgraph.table import Reviews
+from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
     from reviewgraph._base import BoolArray
@@ -98,15 +98,49 @@ def draw_kinds(shares: Mapping[str, float], n_reviewers: int, seed: int | np.ran
 # Simulated scores as in the paper's experiments.
 
 
-@dataclass(frozen=True, eq=False)
-class Simulation:
-    """Scored reviews, the true quality of each item, shape (N,), and each reviewer's kind if kinds were drawn."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation(Result):
+    """Simulated scores with the true qualities.
+
+    Parameters
+    ----------
+    reviews
+        The scored reviews.
+    truth
+        Shape (N,): the true quality of each item.
+    kinds
+        The kind of each reviewer; None unless kinds were drawn.
+
+    Examples
+    --------
+    >>> simulate(10, 8, 3, seed=0)
+    <Simulation: 8 reviewers, 10 items, 24 reviews>
+    """
 
     reviews: Reviews
     truth: FloatArray
     kinds: Sequence[str] | None = None
 
+    _rows_are: ClassVar[str] = "items"
 
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return each item with its true quality."""
+        return {"item": list(self.reviews.items), "quality": self.truth.tolist()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reviews by column, and the qualities and kinds."""
+        kinds = None if self.kinds is None else list(self.kinds)
+        return {"reviews": self.reviews.to_dict(), "truth": self.truth.tolist(), "kinds": kinds}
+
+    def headline(self) -> str:
+        """Return the sizes."""
+        return self.reviews.headline()
+
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        return {**super()._tables(), "reviews": self.reviews.to_columns}
+
+
+@checked
 def simulate(
     n_items: int = 1000,
     n_reviewers: int = 1000,
@@ -116,7 +150,7 @@ def simulate(
     seed: Seed,
     where: Noise = "inside",
     kinds: Sequence[str] | None = None,
-    assignment: Reviews | None = None,
+    assignment: ReviewsLike | None = None,
 ) -> Simulation:
     """Draw true qualities, an assignment and scores.
 
@@ -133,14 +167,19 @@ def simulate(
         N, M and items per reviewer (1000, 1000 and 5: the paper's setting).
     noise
         Standard deviation sigma of the noise (0 by default).
-    where
-        Noise in the perceived quality (``"inside"``, the default), or in the score (``"outside"``).
     seed
         An integer or a generator.
+    where
+        Noise in the perceived quality (``"inside"``, the default), or in the score (``"outside"``).
     kinds
         The hypothesis class of each reviewer's scoring function; all linear by default.
     assignment
         A random assignment by default. It overrides the sizes.
+
+    Returns
+    -------
+    Simulation
+        With ``reviews`` and their true qualities, ``truth``.
 
     Raises
     ------
@@ -162,7 +201,7 @@ def simulate(
         message = f"where: expected 'inside' or 'outside', found {where!r}"
         raise InputError(message)
     rng = np.random.default_rng(seed)
-    design = random_assignment(n_items, n_reviewers, load, rng) if assignment is None else assignment
+    design = random_assignment(n_items, n_reviewers, load, rng) if assignment is None else as_reviews(assignment)
     truth = true_qualities(design.n_items, rng)
     error = noise * rng.standard_normal(design.n_reviews)
     inside, outside = (error, 0.0) if where == "inside" else (0.0, error)

@@ -4,6 +4,6 @@ from ._plans.plan import Plan as Plan
 from ._plans.plan import PlannedReview as PlannedReview
 from ._plans.target import PlanProgress as PlanProgress
 from .assigning import assign as assign
-from .planning import plan_extra_reviews as plan_extra_reviews
+from .planning import plan as plan
 from .rules import AtLeast as AtLeast
 from .rules import AtMost as AtMost

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from planner._assign.problem import one_cap
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
 from planner.rules import asked_rules
-from reviewgraph._base import Clock, InputError, Progress, backend_of, check_magnitude, checked, whole_seed
+from reviewgraph._base import Clock, InputError, Progress, Search, backend_of, check_magnitude, checked, whole_seed
 from reviewgraph.formats import PROBABILITY
-from reviewgraph.io import numbered_pairs
+from reviewgraph.io import AssignmentRules, numbered_pairs
 
 if TYPE_CHECKING:
     from planner._assign.inputs import Scored
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from planner.rules import Rule
     from reviewgraph._base import Label
     from reviewgraph.formats import Merge
-    from reviewgraph.io import Pairs, Rules
+    from reviewgraph.io import Pairs, Rules, Valued
 
 
 def check_numbers(**bounded: tuple[float | None, float, float, str]) -> None:
@@ -54,33 +54,39 @@ def check_none(unused: dict[str, bool], expected: str) -> None:
 LARGER = 3
 
 #: The rules that apply to assignments.
-HEEDED = (
-    "conflicts", "fixed", "demand", "load", "min_load", "institutions", "senior", "attributes", "item_attributes",
-    "conflict_by", "at_most", "at_least", "authors", "author_distance", "allow_cycles", "allow_coauthors",
-)  # fmt: skip
+HEEDED = ("demand", "load", *AssignmentRules.__annotations__)
 
 
-@checked(also=HEEDED)
+class AssignmentOptions(AssignmentRules, total=False):
+    """Rarer options of :func:`assign`, and the fields of :class:`reviewgraph.Rules` that it takes as keywords."""
+
+    phase_one: Pairs | None
+    allow_unscored: bool
+    fair: str | None
+    floor: float | None
+    merge: Merge | None
+
+
+#: Names of the last release, and what they are called now.
+OLD = {"time_limit": "search.time_limit", "seed": "search.seed", "progress": "search.progress"}
+
+
+@checked(options=AssignmentOptions, old=OLD)
 def assign(
     affinity: Affinities,
+    demand: int | Valued | None = None,
+    load: int | Valued | None = None,
+    target: AssignmentTarget = "double",
     *,
     rules: Rules | Sequence[Rule] | None = None,
     items: Iterable[Label] | None = None,
     reviewers: Iterable[Label] | None = None,
-    target: AssignmentTarget = "double",
-    phase_one: Pairs | None = None,
-    allow_unscored: bool = False,
     previous: Pairs | None = None,
-    fair: str | None = None,
-    floor: float | None = None,
     alternates: int = 0,
     max_probability: MaxProbability | None = None,
-    seed: int | np.random.Generator = 0,
-    time_limit: float | None = None,
     best_effort: bool = False,
-    merge: Merge | None = None,
-    progress: Callable[[Progress], object] | None = None,
-    **given: Any,
+    search: Search | None = None,
+    **options: Unpack[AssignmentOptions],
 ) -> Assignment:
     r"""Assign reviewers to items such that total affinity is maximal and the scores will be comparable.
 
@@ -109,32 +115,25 @@ def assign(
         unscored pairs, or sparse with what is stored; or a table of pandas with a column per item or per reviewer, whose
         axes are named so. Higher is better; any finite numbers. Here and below unknown
         labels are warned of, and refused where no label is known; a conflict with an unknown label is refused.
+    demand
+        Reviews per item: one number, or one by item; 3 by default.
+    load
+        Maximum reviews per reviewer: one number, or one by reviewer. By default, and for reviewers with None, the
+        smallest with which the demands can be met and the level reached, see :attr:`Assignment.usual_load`.
+    target
+        ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that holds after a loss:
+        ``survives-reviewer`` or ``survives-review``, which is ``double`` after any one reviewer, or review, is lost.
     rules
         A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Fixed
         pairs are kept and counted even if they are in conflict or exceed a demand or load, see
-        :attr:`Assignment.facts`. Without a load (None) reviewers get the smallest with which the demands can be met,
-        and the level reached, see :attr:`Assignment.usual_load`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
+        :attr:`Assignment.facts`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
         of :class:`AtMost` and :class:`AtLeast` objects is short for those alone. Rules on who reviews
         together count the reviewers of ``phase_one``, too.
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
-    target
-        ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that holds after a loss:
-        ``survives-reviewer`` or ``survives-review``, which is ``double`` after any one reviewer, or review, is lost.
-    phase_one
-        Reviews of a first phase: they connect items, in addition to demands and loads. They may contain papers that are
-        not among the items; all items must reach the level.
-    allow_unscored
-        Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
     previous
         (reviewer, item) pairs of an assignment that this one replaces, or a ``Columns``, or reviews: as few pairs as
         possible are changed, before any affinity. Reviewers and items that are not there any more may be among them.
-    fair
-        ``maximin``: the smallest sum of the affinities of a paper's reviewers is maximised, and then the total. By
-        default only the total counts. Cannot be combined with ``previous``.
-    floor
-        Minimum sum of the affinities of a paper's reviewers; None by default. Papers with demand 0 are exempt from
-        floors, and from rules on who reviews together.
     alternates
         Number of alternates per paper, who can replace any of its reviewers; 0 by default.
     max_probability
@@ -143,25 +142,33 @@ def assign(
         scores; 1 for pairs left out.
         Rounded down to ten-thousandths; with a level, or rules that a flow cannot express, to hundredths, since one of
         100 equally likely assignments is sampled. Fixed pairs have probability 1 all the same.
-    seed
-        Breaks ties between equal affinities: the same seed gives the same assignment. Of a randomised assignment
-        another seed is another sample from the same probabilities.
-    time_limit
-        Seconds for steps 2 to 5; at the limit, and after Ctrl-C, the best assignment so far is returned. No limit by
-        default: every step ends by itself.
     best_effort
         If demands cannot be met, meet as many as possible, with the missing reviews spread evenly: see
         :attr:`Assignment.shortage`. If no assignment reaches the level, return one that misses it. Cannot be combined
         with ``max_probability``.
+    search
+        A :class:`reviewgraph.Search`: time limit for steps 2 to 5, seed and progress. No limit by default: every step
+        ends by itself. The seed breaks ties between equal affinities; of a randomised assignment another seed is
+        another sample from the same probabilities. Progress is the seconds, the current step in words, and the
+        completed share if it is known.
+    phase_one
+        Reviews of a first phase: they connect items, in addition to demands and loads. They may contain papers that are
+        not among the items; all items must reach the level.
+    allow_unscored
+        Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
+    fair
+        ``maximin``: the smallest sum of the affinities of a paper's reviewers is maximised, and then the total. By
+        default only the total counts. Cannot be combined with ``previous``.
+    floor
+        Minimum sum of the affinities of a paper's reviewers; None by default. Papers with demand 0 are exempt from
+        floors, and from rules on who reviews together.
     merge
         How to treat labels, in all tables, that differ only in letter case, blanks or invisible characters: ``"all"``
         merges them, ``"none"`` keeps them apart, ``{label: as}`` maps them. By default they raise InputError, except
         for e-mail addresses, which are merged with a warning.
-    progress
-        Called with a :class:`reviewgraph._base.results.Progress`: seconds, the current step in words, and the completed
-        share if it is known.
-    **given
-        Rules as keywords of their own, as in ``assign(affinity, conflicts=pairs, load=4)``.
+    **options
+        Those from ``phase_one`` on, which are rarer, and rules as keywords of their own, as in
+        ``assign(affinity, conflicts=pairs)``.
 
     Returns
     -------
@@ -189,8 +196,14 @@ def assign(
     >>> print(assign(affinity, demand=4, load=3).explanation)
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
-    stated = asked_rules("assign", rules, given, HEEDED)
     # The arguments, and their combinations.
+    limits = search or Search()
+    phase_one = options.pop("phase_one", None)
+    allow_unscored = options.pop("allow_unscored", False)
+    fair = options.pop("fair", None)
+    floor = options.pop("floor", None)
+    merge = options.pop("merge", None)
+    stated = asked_rules("assign", rules, {"demand": demand, "load": load, **options}, HEEDED)
     aim = aim_named(target)
     if fair not in (None, *FAIR):
         message = f"fair: expected {' or '.join(map(repr, FAIR))}, or None, found {fair!r}"
@@ -220,7 +233,7 @@ def assign(
     )
 
     # The data.
-    clock = Clock(time_limit)
+    clock = Clock(limits.time_limit)
     scored = scored_pairs(affinity, reviewers, items, merge)
     stated = stated._in_order(scored.order)._with_shared(scored.reviewers, scored.items, scored.spellings)
     if not len(scored.reviewers):
@@ -233,12 +246,12 @@ def assign(
     constraints = Constraints(stated, first, allow_unscored, previous, floor)
 
     def tell(words: str, done: float | None = None) -> None:
-        if progress is not None:
-            progress(Progress(clock.elapsed(), words, done))
+        if limits.progress is not None:
+            limits.progress(Progress(clock.elapsed(), words, done))
 
     say = clock.heeding(tell)
     how: dict[str, Any] = {
-        "aim": aim, "seed": whole_seed(seed), "clock": clock, "say": say
+        "aim": aim, "seed": whole_seed(limits.seed), "clock": clock, "say": say
     }  # fmt: skip
 
     def attempt(constraints: Constraints) -> Assignment:
@@ -249,7 +262,7 @@ def assign(
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         chosen = Run(problem, **how, fairly=fairly, alternates=alternates, best_effort=best_effort).result()
         if missing is not None and missing.any():
-            chosen = chosen.short_of(shortage(asked, missing))
+            chosen = chosen._short_of(shortage(asked, missing))
         return replace(chosen, facts=asked.facts)
 
     with clock.stopped_by_interrupts(say):

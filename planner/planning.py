@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
 
 import numpy as np
 
 from planner._plans.arrivals import joins
-from planner._plans.constraints import HEEDED, Prices, constrain, no_pairs, with_extra
+from planner._plans.constraints import Prices, constrain, no_pairs, with_extra
 from planner._plans.match import FIRST_PHASE, expected_beliefs
 from planner._plans.objectives import Decision, ObjectiveName, beliefs_of, gains_of, purchase
 from planner._plans.outcome import PlanStatus, fixed_too_many, still_short, why_not, why_partial
@@ -22,9 +22,9 @@ from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
 from planner._plans.task import new_task
 from planner.rules import AtLeast, asked_rules, panel_rules
-from reviewgraph._base import Clock, InputError, Mentions, checked
+from reviewgraph._base import Clock, InputError, Mentions, Search, checked, selected_of
 from reviewgraph.graph import Assumptions
-from reviewgraph.io import Order
+from reviewgraph.io import Order, PlanRules
 from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 20
 #: Numbers: minimum, maximum, and what is expected in words.
 RANGES: dict[str, tuple[float, float, str]] = {
-    "max_reviews": (0, math.inf, "a whole number, 0 or more"),
-    "time_limit": (0, math.inf, "seconds, 0 or more"),
+    "n": (0, math.inf, "a whole number, 0 or more"),
     "match": (2, math.inf, "2 or more reviews per paper"),
     "rounds": (1, MOST_ROUNDS, f"a whole number from 1 to {MOST_ROUNDS}"),
 }
@@ -56,17 +55,18 @@ def _fault(stated: Rules, given: Mapping[str, Any], *, decides: bool, levelled: 
     is_needed = minimum or stated.senior is not None or any(isinstance(rule, AtLeast) for rule in panels)
     of_process = [name for name in ("rounds", "match") if name in given]
     if "n_selected" in given and not decides:
-        return "n_selected: expected objective 'decision' with it, found 'level'; drop it, or name that"
+        return "n_selected: expected goal 'decision' with it, found 'level'; drop it, or name that"
     if is_needed and not levelled:
-        return "min_reviews, senior, rules: expected a target with them and objective 'decision', found none"
+        return "min_reviews, senior, rules: expected a target with them and goal 'decision', found none"
     if of_process and not in_rounds:
         without = "without a target; plan for the level first, then in rounds"
-        return f"{of_process[0]}: expected objective 'decision' {without}"
-    if {"max_reviews", "match"} <= given.keys():
-        return "max_reviews: expected none with match, which determines the number of reviews; drop one of them"
-    if "rounds" in given and not given.keys() & {"max_reviews", "match"}:
+        return f"{of_process[0]}: expected goal 'decision' {without}"
+    if {"n", "match"} <= given.keys():
+        return "n: expected none with match, which determines the number of reviews; drop one of them"
+    if "rounds" in given and not given.keys() & {"n", "match"}:
         return (
-            f"rounds: expected max_reviews with it, the number of reviews of all {given['rounds']} rounds; found none"
+            f"rounds: expected the number of reviews of all {given['rounds']} rounds with it, found none; "
+            "add n (--max-reviews)"
         )
     for name, (low, high, expected) in RANGES.items():
         if name in given and not low <= given[name] <= high:
@@ -85,25 +85,38 @@ CLOSING = 0.3
 FAIR = 0.3
 
 
-@checked(also=HEEDED)
-def plan_extra_reviews(
+class PlanOptions(PlanRules, total=False):
+    """Rarer options of :func:`plan`, and the fields of :class:`reviewgraph.Rules` that it takes as keywords."""
+
+    rounds: int | None
+    match: int | None
+
+
+#: Names of the last release, and what they are called now.
+OLD = {
+    "max_reviews": "n",
+    "objective": "goal",
+    "time_limit": "search.time_limit",
+    "seed": "search.seed",
+    "progress": "search.progress",
+}
+
+
+@checked(options=PlanOptions, old=OLD)
+def plan(
     reviews: ReviewsLike,
+    n: int | None = None,
     target: PlanTarget | None = None,
     *,
     rules: Rules | Sequence[Rule] | None = None,
+    goal: ObjectiveName = "level",
+    n_selected: int | str | None = None,
     cost: Numbered | None = None,
-    max_reviews: int | None = None,
-    time_limit: float | None = None,
-    seed: int | np.random.Generator = 0,
-    progress: Callable[[PlanProgress], object] | None = None,
     affinity: Numbered | None = None,
     min_affinity: float | None = None,
-    objective: ObjectiveName = "level",
-    n_selected: int | None = None,
     best_effort: bool = False,
-    rounds: int | None = None,
-    match: int | None = None,
-    **given: Any,
+    search: Search | None = None,
+    **options: Unpack[PlanOptions],
 ) -> Plan:
     """Find the fewest extra reviews that reach a level of connection and cover every item.
 
@@ -123,6 +136,9 @@ def plan_extra_reviews(
     ----------
     reviews
         Who reviews what, or a data frame of it. Items nobody reviewed must be among ``reviews.items``.
+    n
+        Maximum number of extra reviews, fixed pairs included; None (default) for as many as the target takes. If it is
+        too small, the plan holds the reviews that let the largest group cover most items; see :attr:`Plan.reach`.
     target
         ``double``, ``recoverable`` or ``connected``, or a level that holds after a loss, ``survives-reviewer`` or
         ``survives-review``: ``double`` after any one reviewer, or review, old or new, fails to arrive. By default
@@ -131,19 +147,13 @@ def plan_extra_reviews(
         A :class:`reviewgraph.Rules`; existing reviews count. No new review exceeds a limit of a rule; in the end every
         item satisfies all minimums, which have priority if a budget is too small. A list of :class:`AtMost` and
         :class:`AtLeast` objects is short for those alone.
+    goal
+        ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
+        selected, which needs scores. A target has priority, and the rest of the budget serves the goal.
+    n_selected
+        Number of papers to be selected, or a percentage such as ``"20%"``, for ``decision``.
     cost
         Cost by pair, 1 by default: pairs, a mapping, a Series or a data frame with columns named as in files.
-    max_reviews
-        A budget, fixed pairs included. If it is too small, the plan holds the reviews that let the largest group
-        cover most items; see :attr:`Plan.reach`.
-    time_limit
-        Seconds, including the preparation of constraints. At the limit, and after Ctrl-C, the best plan so far is
-        returned, or a partial one. Without a limit the work is counted, about a minute of it, so that the plan is the
-        same on every machine; a limit of more than 60 seconds allows more work.
-    seed
-        Seed or generator of the search; without a time limit it determines the plan.
-    progress
-        Called with a :class:`PlanProgress` whenever the plan or the bound improves.
     affinity
         Affinities: a mapping (reviewer, item) -> number, a Series or data frame, or a
         :class:`reviewgraph.formats.columns.Columns` with scores; 0 for other pairs. Among plans of one length and
@@ -151,26 +161,27 @@ def plan_extra_reviews(
         combined with ``cost``.
     min_affinity
         Exclude pairs of lower affinity, and pairs without one.
-    objective
-        ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
-        selected, which needs scores. A target has priority, and the rest of the budget serves the objective.
-    n_selected
-        Number of papers to be selected, for ``decision``.
     best_effort
         If there is no plan to the target, return the closest one: first minimise the missing reviews, and people, that
         items must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest
         group. :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
+    search
+        A :class:`reviewgraph.Search`: time limit, seed and progress. The time includes the preparation of constraints.
+        Without a limit the work is counted, about a minute of it, so that the plan is the same on every machine; a
+        limit of more than 60 seconds allows more work. Progress is a :class:`PlanProgress` whenever the plan or the
+        bound improves.
     rounds
-        Plan the first of this number of rounds, for ``decision`` without a target: ``max_reviews`` is the number of
-        reviews of all of them, see :attr:`Plan.rounds`. Once its reviews have scores, plan the next with one round less
-        and the reviews that remain; reviews without a score are still to come. 1 by default with ``min_reviews``.
+        Plan the first of this number of rounds, for ``decision`` without a target: ``n`` is the number of reviews of
+        all of them, see :attr:`Plan.rounds`. Once its reviews have scores, plan the next with one round less and the
+        reviews that remain; reviews without a score are still to come. 1 by default with ``min_reviews``.
     match
         Plan the first round of a process that decides as well as this number of reviews for every paper, for
         ``decision``: how many reviews that takes, and in how many rounds unless ``rounds`` is given, is simulated.
         Without scores the first round is a first phase, two reviews per paper or ``min_reviews``, and reviewers are
-        assumed to differ as in :class:`reviewgraph.Assumptions`.
-    **given
-        Rules as keywords of their own, as in ``plan_extra_reviews(reviews, conflicts=pairs, spare=2)``.
+        assumed to differ as in :class:`reviewgraph.graph.Assumptions`.
+    **options
+        The two above, which are rarer, and rules as keywords of their own, as in
+        ``plan(reviews, conflicts=pairs, spare=2)``.
 
     Returns
     -------
@@ -195,25 +206,29 @@ def plan_extra_reviews(
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> chain = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])
-    >>> plan = plan_extra_reviews(chain)
-    >>> plan.status, plan.count, plan.lower_bound
+    >>> chain = Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])
+    >>> extra = plan(chain)
+    >>> extra.status, extra.count, extra.lower_bound
     ('optimal', 1, 1)
     """
     table = as_reviews(reviews)
     order = Order.of(reviews, table)
-    if objective not in get_args(ObjectiveName):
-        message = f"objective: expected one of {', '.join(get_args(ObjectiveName))}, found {objective!r}"
+    if goal not in get_args(ObjectiveName):
+        message = f"goal: expected one of {', '.join(get_args(ObjectiveName))}, found {goal!r}"
         raise InputError(message)
-    decides = objective == "decision"
+    decides = goal == "decision"
     levelled = target is not None or not decides
     level = target_named(target or "double")
-    whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
-    stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)._in_order(order)
+    limits = search or Search()
+    rounds = options.pop("rounds", None)
+    match = options.pop("match", None)
+    # A share is one of the items with scores; before there are scores, of all.
+    eligible = int((table.only_scored().reviews_per_item > 0).sum()) or table.n_items
+    n_selected = None if n_selected is None else selected_of(n_selected, eligible)
+    whole = Clock(limits.time_limit, work=max(WORK, limits.time_limit or 0.0))
+    stated = asked_rules("plan", rules, options, PlanRules.__annotations__)._in_order(order)
     in_rounds = bool(rounds is not None or match is not None or stated.min_reviews) and not levelled
-    numbers = {
-        "n_selected": n_selected, "max_reviews": max_reviews, "time_limit": time_limit, "rounds": rounds, "match": match
-    }  # fmt: skip
+    numbers = {"n_selected": n_selected, "n": n, "rounds": rounds, "match": match}
     passed = {name: value for name, value in numbers.items() if value is not None}
     if fault := _fault(stated, passed, decides=decides, levelled=levelled, in_rounds=in_rounds):
         raise InputError(fault)
@@ -233,32 +248,37 @@ def plan_extra_reviews(
     terms = None
     if in_rounds and aim is not None:
         # A match finds its number of rounds and reviews.
-        if max_reviews is None and match is None:
-            max_reviews = aim.worth_reading + len(constraints.fixed)
-        terms = Terms(rounds or int(match is None), max_reviews, least, match, first_phase)
+        if n is None and match is None:
+            n = aim.worth_reading + len(constraints.fixed)
+        terms = Terms(rounds or int(match is None), n, least, match, first_phase)
 
-    def search(constraints: Constraints, clock: Clock) -> Plan:
-        budget = None if max_reviews is None else max_reviews - len(constraints.fixed)
+    def searched(constraints: Constraints, clock: Clock) -> Plan:
+        budget = None if n is None else n - len(constraints.fixed)
         # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
         task = new_task(constraints, 3 * (table.n_items + constraints.reviews.n_reviewers) + 64)
         # With a budget, part of the time is reserved for the best partial plan.
         part = clock if budget is None or terms is not None else clock.share(BEFORE_BUDGET)
-        ledger = Ledger(part, progress, budget)
+        ledger = Ledger(part, limits.progress, budget)
         if too_many := fixed_too_many(task, budget):
             return _plan(task, level, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
         if terms is not None:
-            return _round(task, level, ledger, terms, cast("Decision", aim), seed)
+            return _round(task, level, ledger, terms, cast("Decision", aim), limits.seed)
         if levelled:
-            plan = _levelled(task, level, ledger, clock, np.random.default_rng(seed), best_effort=best_effort)
+            extra = _levelled(task, level, ledger, clock, np.random.default_rng(limits.seed), best_effort=best_effort)
         else:
             # The plan begins with the fixed reviews alone.
-            plan = _plan(task, level, ledger, PlanStatus.CHOSEN, no_pairs(), [])
-        return plan if aim is None or not plan.status.may_grow else _beyond(plan, aim, task, ledger)
+            extra = _plan(task, level, ledger, PlanStatus.CHOSEN, no_pairs(), [])
+        return extra if aim is None or not extra.status.may_grow else _beyond(extra, aim, task, ledger)
 
-    plan = _fair(search, constraints, whole)
-    proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
+    extra = _fair(searched, constraints, whole)
+    proved = extra.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
     note = (Clock.TIMED_OUT,) if whole.timed_out and not proved else ()
-    return replace(plan, levelled=levelled, timed_out=whole.timed_out, explanation=(*plan.explanation, *note))
+    return replace(extra, levelled=levelled, timed_out=whole.timed_out, explanation=(*extra.explanation, *note))
+
+
+def plan_extra_reviews(reviews: ReviewsLike, target: PlanTarget | None = None, **options: Unpack[PlanOptions]) -> Plan:
+    """Call :func:`plan`, as its name was in the last release, whose second argument was the target."""
+    return plan(reviews, target=target, **options)
 
 
 def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, clock: Clock) -> Plan:
@@ -279,9 +299,9 @@ def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, cloc
         # The plan without affinities is not proved to be the best by them.
         reviews = tuple(
             replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
-            for review, (j, i) in zip(plain.reviews, plain.pairs.tolist(), strict=True)
+            for review, (j, i) in zip(plain.added, plain.pairs.tolist(), strict=True)
         )
-        plain = replace(plain, constraints=rules, reviews=reviews)
+        plain = replace(plain, constraints=rules, added=reviews)
         return replace(plain, status=PlanStatus.FEASIBLE) if plain.status == PlanStatus.OPTIMAL else plain
     # Bounds without the smaller loads hold in any case.
     unproved = plan.status == PlanStatus.OPTIMAL and plan.count > plain.lower_bound
@@ -346,11 +366,11 @@ def _priced(plan: Plan, aim: Decision, beyond: int, rounds: Rounds | None = None
     """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
     fixed = len(plan.constraints.fixed)
     pairs = plan.pairs[fixed:]
-    reviews = plan.reviews[:fixed] + tuple(
+    reviews = plan.added[:fixed] + tuple(
         replace(review, gain=gain, buys=aim.effect(item))
-        for review, gain, item in zip(plan.reviews[fixed:], gains_of(aim, pairs), pairs[:, 1].tolist(), strict=True)
+        for review, gain, item in zip(plan.added[fixed:], gains_of(aim, pairs), pairs[:, 1].tolist(), strict=True)
     )
-    return replace(plan, reviews=reviews, purchase=purchase(aim, pairs, plan.count - beyond), rounds=rounds)
+    return replace(plan, added=reviews, purchase=purchase(aim, pairs, plan.count - beyond), rounds=rounds)
 
 
 def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
@@ -410,7 +430,7 @@ def _plan(
     return Plan(
         status=status,
         target=target.name,
-        reviews=chosen,
+        added=chosen,
         bounds=tuple(replace(bound, value=bound.value + shift, lost=labelled(bound.lost)) for bound in ledger.bounds),
         explanation=tuple(map(labelled, why)),
         constraints=rules,

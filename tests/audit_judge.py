@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reviewgraph import ColumnWarning, InputError, LabelWarning, Reviews, read_reviews
+from reviewgraph import InputError, Reviews, read_reviews
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.side import read_conflicts
+from reviewgraph.graph import ColumnWarning, LabelWarning
 from reviewgraph.table.reviews import as_reviews
 
 Pairs = dict[tuple[str, str], float | None]
@@ -128,9 +129,9 @@ def read(variant: Variant, way: str, folder: Path, note: Callable[[str], object]
         numbers = frame.set_index(frame.columns[0]).rename_axis(index="item", columns="reviewer")
         return as_reviews(numbers)
     if way == "frame":
-        known = inspect.signature(Reviews.from_frame).parameters
+        known = inspect.signature(Reviews).parameters
         options = {name: value for name, value in options.items() if name in known}
-        return Reviews.from_frame(frame, **options) if options else as_reviews(frame)
+        return Reviews(frame, **options) if options else as_reviews(frame)
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return as_reviews([tuple(record.values()) for record in records] if variant.is_plain else records)
 

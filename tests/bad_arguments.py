@@ -26,13 +26,15 @@ import scipy.sparse as sp
 import lsc
 import planner
 import reviewgraph
-from planner._plans.constraints import HEEDED as PLANNED
-from planner.assigning import HEEDED as ASSIGNED
-from reviewgraph import ReviewGraphError, Reviews
+from lsc.calibrating import CalibrationOptions
+from planner.assigning import AssignmentOptions
+from planner.planning import PlanOptions
+from reviewgraph import Reviews, Search
 from reviewgraph._base import Progress
+from reviewgraph.graph import ReviewGraphError
 from reviewgraph.graph.check import HEEDED as CHECKED
 
-PACKAGES: tuple[ModuleType, ...] = (reviewgraph, planner, lsc)
+PACKAGES: tuple[ModuleType, ...] = (reviewgraph, reviewgraph.graph, planner, lsc)
 #: Seconds that a call may take.
 SECONDS = 30.0
 
@@ -73,7 +75,7 @@ AFFINITY = {(who, what): 1.0 for who in ("ann", "bob", "cleo", "dan") for what i
 
 @cache
 def reviews() -> Reviews:
-    return Reviews.from_pairs(ROWS)
+    return Reviews(ROWS)
 
 
 def calls(folder: Path) -> dict[str, Call]:
@@ -81,6 +83,7 @@ def calls(folder: Path) -> dict[str, Call]:
     path = folder / "reviews.csv"
     path.write_text("reviewer,item,score\n" + "".join(f"{who},{what},{y}\n" for who, what, y in ROWS), "utf-8")
     table, rng = reviews(), np.random.default_rng(0)
+    plan = planner.plan(table, target="survives-review")
     found, beliefs = lsc.calibrate(table), lsc.posterior(table)
     design = {"n_items": 6, "n_reviewers": 6, "load": 3, "seed": rng}
     codes = {"reviewer": [0, 0, 1], "item": [0, 1, 1], "reviewers": 2, "items": 2}
@@ -108,30 +111,36 @@ def calls(folder: Path) -> dict[str, Call]:
                          "doubly_connected_components", "recoverability",
                          "review_multigraph", "to_biadjacency", "to_igraph", "to_networkx"), both),
         "keeps": {**both, "missing": 0.1, "draws": 5},
-        "verify_merges": {**both, "merges": reviewgraph.doubly_connected_components(table).merges},
+        "verify_merges": {**both, "merges": reviewgraph.graph.doubly_connected_components(table).merges},
         "random_assignment": design, "doubly_connected_assignment": design,
         "read_reviews": {"paths": path},
-        "plan_extra_reviews": {**both, "time_limit": 2.0},
-        "assign": {"affinity": AFFINITY, "demand": 2, "load": 2, "time_limit": 2.0},
+        "plan": {**both, "search": Search(time_limit=2.0)},
+        "assign": {"affinity": AFFINITY, "demand": 2, "load": 2, "search": Search(time_limit=2.0)},
         "merge_affinities": {"affinities": [(AFFINITY, 1.0)]},
-        "calibrate": both, "posterior": both, "compare": {**both, "methods": ["average"]},
+        "calibrate": both, "posterior": both, "components": both, "Search": {},
+        "simulate": {"n_items": 6, "n_reviewers": 6, "load": 3, "seed": 0}, "compare": {**both, "methods": ["average"]},
         "Assumptions": {}, "Rules": {}, "AtMost": {"attribute": "chair", "number": 1},
         "AtLeast": {"attribute": "chair", "number": 1},
         **{name: {} for name in ("Linear", "Monotone", "Convex", "Concave")},
     }  # fmt: skip
     made = {name: Call(_public(name), given) for name, given in options.items()}
-    for name, heeded in (("check", CHECKED), ("plan_extra_reviews", PLANNED), ("assign", ASSIGNED)):
+    of_plan = PlanOptions.__annotations__
+    of_assignment = AssignmentOptions.__annotations__
+    of_calibration = CalibrationOptions.__annotations__
+    for name, heeded in (
+        ("check", CHECKED), ("plan", of_plan), ("assign", of_assignment), ("calibrate", of_calibration)
+    ):  # fmt: skip
         made[name] = Call(by_keywords(_public(name), heeded), options[name])
+    forms = {"rows": ROWS, "frame": table.to_frame(backend="pandas"), "graph": reviewgraph.graph.to_networkx(table)}
+    made |= {f"Reviews of {form}": Call(Reviews, {"table": rows}) for form, rows in forms.items()}
+    made["lsc.calibrate"] = Call(lsc.calibrate, both)
+    made["verify"] = Call(reviewgraph.verify, {"result": plan, **both})
     made["stream_reviews"] = Call(streamed, {})
     # Without a cluster: what is not a table, a scheduler or a path is refused before anything is sent.
     made["cluster_reviews"] = Call(_enter(reviewgraph.cluster_reviews), {"source": 1, "client": 1, "folder": "."})
     methods: dict[str, tuple[Any, dict[str, Any]]] = {
-        "Reviews.from_pairs": (Reviews, {"pairs": ROWS}),
         "Reviews.from_codes": (Reviews, codes),
-        "Reviews.from_frame": (Reviews, {"frame": table.to_frame("pandas")}),
         "Reviews.from_biadjacency": (Reviews, {"matrix": sp.csr_array(np.eye(3))}),
-        "Reviews.from_networkx": (Reviews, {"graph": reviewgraph.to_networkx(table)}),
-        "Reviews.from_igraph": (Reviews, {"graph": reviewgraph.to_igraph(table)}),
         "Reviews.items_of": (table, {"reviewer": 0}),
         "Reviews.reviewers_of": (table, {"item": 0}),
         "Reviews.printed": (table, {"values": [1.0]}),

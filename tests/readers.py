@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet
 from click.testing import CliRunner
 
-from reviewgraph import check, connected_components, stream_reviews
+from reviewgraph import check, stream_reviews
 from reviewgraph._base import InputError, csv_text
 from reviewgraph.cli import main
 from reviewgraph.cli.session import read_key
 from reviewgraph.formats import delimited, side
+from reviewgraph.graph import connected_components
 from reviewgraph.io import read_reviews
 from tests.reviewgraph.formats.exports import EVERY, SCORES, as_csv
 from tests.reviewgraph.formats.test_damaged_sides import SIDES, name_of

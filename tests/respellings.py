@@ -24,10 +24,11 @@ import openpyxl
 import pandas as pd
 from click.testing import CliRunner, Result
 
-from planner import plan_extra_reviews
-from reviewgraph import InputError, LabelWarning, Reviews
+import planner
+from reviewgraph import InputError, Reviews
 from reviewgraph._base import natural_key
 from reviewgraph.cli import main as command
+from reviewgraph.graph import LabelWarning
 from reviewgraph.io import read_reviews
 
 REAL = Path(__file__).parents[2] / "shared" / "data"
@@ -146,18 +147,18 @@ def _in_python(case: Case, right: dict[str, object]) -> list[str]:
     frame, wrong = pd.DataFrame(case.written, columns=list(HEADER)), []
     if len(case.meant) > len(set(case.meant.values())) and not case.addresses:
         try:
-            plan_extra_reviews(frame, conflicts=case.conflicts)
+            planner.plan(frame, conflicts=case.conflicts)
             wrong.append("Python: not refused")
         except InputError as error:
             wrong += [] if "The argument merge" in str(error) else [f"Python: {error}"]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        reviews = Reviews.from_frame(frame, merge=None if case.addresses else "all")
-        plan = plan_extra_reviews(reviews, conflicts=case.conflicts)
+        reviews = Reviews(frame, merge=None if case.addresses else "all")
+        plan = planner.plan(reviews, conflicts=case.conflicts)
     notes = "\n".join(str(one.message) for one in caught if issubclass(one.category, LabelWarning))
-    if (plan.status, len(plan.reviews)) != (right["status"], right["count"]):
-        wrong.append(f"Python: {plan.status}, {len(plan.reviews)} reviews")
-    wrong += _forbidden(case, [(str(one.reviewer), str(one.item)) for one in plan.reviews])
+    if (plan.status, len(plan.added)) != (right["status"], right["count"]):
+        wrong.append(f"Python: {plan.status}, {len(plan.added)} reviews")
+    wrong += _forbidden(case, [(str(one.reviewer), str(one.item)) for one in plan.added])
     if _told(notes) != case.joins:
         wrong.append(f"Python: {case.joins} labels are joined, warnings count {_told(notes)}")
     return wrong

@@ -31,9 +31,9 @@ def tables(draw: st.DrawFn, most: int = 8) -> tuple[Rows, int]:
 def to_reviews(rows: Rows, n_items: int, *, scored: bool = True) -> Reviews:
     """The table of these rows with the codes as labels."""
     triples = [(j, i, y if scored else None) for j, row in enumerate(rows) for i, y in row.items()]
-    return Reviews.from_pairs(triples, reviewers=range(len(rows)), items=range(n_items))
+    return Reviews(triples, reviewers=range(len(rows)), items=range(n_items))
 
 
 def fano() -> Reviews:
     """Return the Fano plane: seven reviewers, seven items, three each, any two share exactly one item."""
-    return Reviews.from_pairs([(j, (j + step) % 7) for j in range(7) for step in (0, 1, 3)])
+    return Reviews([(j, (j + step) % 7) for j in range(7) for step in (0, 1, 3)])

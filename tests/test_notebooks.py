@@ -20,8 +20,9 @@ import pytest
 import lsc
 import planner
 from lsc.methods import METHODS
-from reviewgraph import ColumnWarning, InputError, Reviews, check
-from reviewgraph._base import Fact, Paged, Picture, plain
+from reviewgraph import InputError, Reviews, Search, check
+from reviewgraph._base import Fact, Picture, Result, plain
+from reviewgraph.graph import ColumnWarning
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -52,7 +53,7 @@ def noisy(n: int = 16) -> dict[str, list[Any]]:
 
 
 def assigned(table: Any) -> planner.Assignment:
-    frame = Reviews.from_frame(table)
+    frame = Reviews(table)
     rows = {"reviewer": [], "item": [], "affinity": []}
     for j in frame.reviewers:
         for i in frame.items:
@@ -61,10 +62,10 @@ def assigned(table: Any) -> planner.Assignment:
     return planner.assign(BUILD[frame.backend or "pandas"](rows), demand=2, load=5, target="none")
 
 
-RESULTS: dict[str, Callable[[Any], Paged]] = {
-    "reviews": Reviews.from_frame,
+RESULTS: dict[str, Callable[[Any], Result]] = {
+    "reviews": Reviews,
     "check": check,
-    "plan": lambda table: planner.plan_extra_reviews(table, time_limit=5),
+    "plan": lambda table: planner.plan(table, search=Search(time_limit=5)),
     "assignment": assigned,
     "posterior": lsc.posterior,
     "lsc": lsc.calibrate,
@@ -77,12 +78,12 @@ every_frame = pytest.mark.parametrize("kind", BUILD)
 @pytest.mark.slow
 @every_frame
 @every_result
-def test_a_result_goes_out_as_what_the_reviews_came_in(make: Callable[[Any], Paged], kind: str) -> None:
+def test_a_result_goes_out_as_what_the_reviews_came_in(make: Callable[[Any], Result], kind: str) -> None:
     result = make(BUILD[kind](TABLE))
     frame = result.to_frame()
     assert isinstance(frame, type(BUILD[kind]({})))
     for backend, build in BUILD.items():
-        assert isinstance(result.to_frame(backend), type(build({})))  # type: ignore[arg-type]
+        assert isinstance(result.to_frame(backend=backend), type(build({})))  # type: ignore[arg-type]
     json.dumps(plain(result.to_dict()), allow_nan=False)
     columns = frame.to_pydict() if kind == "pyarrow" else {name: frame[name].to_list() for name in frame.columns}
     # Labels that were whole numbers are.
@@ -90,15 +91,13 @@ def test_a_result_goes_out_as_what_the_reviews_came_in(make: Callable[[Any], Pag
 
 
 @every_result
-def test_a_cell_shows_what_is_seen_first(make: Callable[[Any], Paged]) -> None:
+def test_a_cell_shows_what_is_seen_first(make: Callable[[Any], Result]) -> None:
     result = make(pandas.DataFrame(TABLE))
     shown = Tree.fromstring(result._repr_html_())
     if isinstance(result, Reviews):
-        assert shown[0].text == f"Reviews: {result.headline()}"
-        assert [head.text for head in shown.findall("./table/thead/tr/th")] == list(result.to_columns())
-        assert len(shown.findall("./table/tbody/tr")) == min(len(result.to_columns()["item"]), 10)
-        return
-    page = result.page()
+        assert [head.text for head in shown.findall(".//table/thead/tr/th")] == list(result.to_columns())
+        assert len(shown.findall(".//table/tbody/tr")) == min(len(result.to_columns()["item"]), 10)
+    page = result.summary()
     assert shown.findtext("./section/h2") == page.verdict.rstrip(":")
     assert [name.text for name in shown.findall("./section/dl/div/dt")] == [
         fact.name for fact in [*page.facts, *page.uploads] if isinstance(fact, Fact)
@@ -107,7 +106,7 @@ def test_a_cell_shows_what_is_seen_first(make: Callable[[Any], Paged]) -> None:
 
 
 @every_result
-def test_labels_are_no_markup(make: Callable[[Any], Paged]) -> None:
+def test_labels_are_no_markup(make: Callable[[Any], Result]) -> None:
     result = make(
         pandas.DataFrame(TABLE)
         .replace({"reviewer": {1: HOSTILE}, "paper": {10: HOSTILE}})
@@ -116,7 +115,7 @@ def test_labels_are_no_markup(make: Callable[[Any], Paged]) -> None:
     page = result._repr_html_()
     assert "<script" not in page
     assert "\x1b" not in page
-    if HOSTILE in str(result.page()):
+    if HOSTILE in str(result.summary()):
         assert "&lt;script&gt;" in page
     picture = result.plot()
     for text in (picture.svg, picture._repr_html_()):
@@ -125,7 +124,7 @@ def test_labels_are_no_markup(make: Callable[[Any], Paged]) -> None:
 
 
 @every_result
-def test_every_picture_stands_alone(make: Callable[[Any], Paged], tmp_path: Path) -> None:
+def test_every_picture_stands_alone(make: Callable[[Any], Result], tmp_path: Path) -> None:
     result = make(pandas.DataFrame(TABLE))
     with pytest.raises(InputError, match="name: expected ") as caught:
         result.plot("no such picture")
@@ -142,7 +141,7 @@ def test_every_picture_stands_alone(make: Callable[[Any], Paged], tmp_path: Path
         assert root.findtext("{*}desc") == picture.words
         assert not re.search(r"href|url\(|@import|var\(", picture.svg)  # what converts pictures knows no variables
         picture.save(tmp_path / f"{name}.svg")
-        assert (tmp_path / f"{name}.svg").read_text("utf-8") == picture._repr_svg_()
+        assert (tmp_path / f"{name}.svg").read_text("utf-8") == picture.svg
         assert picture.title in picture._repr_html_()
 
 
@@ -160,7 +159,7 @@ def test_a_selection_shows_its_line() -> None:
 
 def test_pictures_are_saved_whole_as_svg_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     picture = check(pandas.DataFrame(TABLE)).plot()
-    with pytest.raises(InputError, match=r"path: expected a name that ends with \.svg, found .*map\.gif'"):
+    with pytest.raises(InputError, match=r"path: expected a name that ends with \.svg, .* found .*map\.gif'"):
         picture.save(tmp_path / "map.gif")
     (tmp_path / "map.svg").write_text("before")
     with monkeypatch.context() as full:
@@ -173,14 +172,14 @@ def test_pictures_are_saved_whole_as_svg_or_refused(tmp_path: Path, monkeypatch:
 
 
 def test_what_is_empty_is_shown_and_not_drawn() -> None:
-    empty = Reviews.from_pairs([])
-    nothing = Reviews.from_pairs([("ann", "p1")])
+    empty = Reviews([], items=[])
+    nothing = Reviews([("ann", "p1")])
     infeasible = planner.assign({(0, 0): 1.0}, demand=2)
     with pytest.raises(InputError, match=r"^to_frame: expected a result with rows, found none \(infeasible"):
-        infeasible.to_frame("pandas")
+        infeasible.to_frame(backend="pandas")
     for result in (empty, check(empty), METHODS["average"](nothing)):
         assert Tree.fromstring(result._repr_html_()).tag == "div"
-        assert len(pandas.DataFrame(result.to_frame("pandas"))) == len(next(iter(result.to_columns().values())))
+        assert len(pandas.DataFrame(result.to_frame(backend="pandas"))) == len(next(iter(result.to_columns().values())))
     for shown in (empty, check(empty), METHODS["average"](nothing), infeasible):
         assert "<" in shown._repr_html_()
         with pytest.raises(InputError, match=r"plot: nothing to draw \("):
@@ -199,8 +198,8 @@ def test_what_is_empty_is_shown_and_not_drawn() -> None:
     ids=["numbers", "text", "planned", "one"],
 )
 def test_a_table_comes_back_as_it_was(kind: Any, rows: list[Any]) -> None:
-    reviews = Reviews.from_pairs(rows)
-    again = Reviews.from_frame(reviews.to_frame(kind))
+    reviews = Reviews(rows)
+    again = Reviews(reviews.to_frame(backend=kind))
     assert again.to_dict() == reviews.to_dict()
     assert again.backend == kind
     assert again.subset(again.scored)._with_labels(["zoe"]).add([("zoe", "new")]).backend == kind
@@ -211,11 +210,11 @@ def test_an_assignment_comes_back_as_the_previous_one_and_the_first_phase(kind: 
     affinity = {(reviewer, paper): float((reviewer * paper) % 5) for reviewer in range(6) for paper in range(6)}
     chosen = planner.assign(affinity, demand=2, load=3)
     for argument in ("previous", "phase_one"):
-        again, other = (
+        again, *others = (
             planner.assign(affinity, demand=2, load=5, **{argument: given})
-            for given in (chosen.reviews, chosen.to_frame(kind))
+            for given in (chosen.reviews, chosen, chosen.to_frame(backend=kind))
         )
-        assert again.to_dict() == other.to_dict()
+        assert all(again == other for other in others)
 
 
 @pytest.mark.parametrize(
@@ -256,21 +255,37 @@ def test_what_is_no_form_of_reviews_is_refused_and_rows_and_lazy_frames_are_take
 
 def test_the_column_taken_of_several_is_said_and_can_be_chosen() -> None:
     frame = pandas.DataFrame({"judge": ["ann", "bob"], "email": ["a@x", "b@x"], "paper": [1, 1]})
-    said = r"^frame: the reviewer is read .* 'email', not from 'judge' \(choose .* of Reviews\.from_frame\)$"
+    said = r"^frame: the reviewer is read .* 'email', not from 'judge' \(choose .* of Reviews\)$"
     with pytest.warns(ColumnWarning, match=said) as caught:
         check(frame)
     assert [warning.filename for warning in caught] == [__file__]
-    chosen = Reviews.from_frame(frame, {"reviewer": "judge"})
+    chosen = Reviews(frame, columns={"reviewer": "judge"})
     assert tuple(chosen.reviewers) == ("ann", "bob")
 
 
 def test_columns_are_asked_for_in_terms_of_python() -> None:
     frame = pandas.DataFrame({"who": [1], "paper": [1], "score": [1], "rating": [2]})
-    with pytest.raises(InputError, match=r'with columns=\{"reviewer": "NAME"\} of Reviews\.from_frame'):
+    with pytest.raises(InputError, match=r'with columns=\{"reviewer": "NAME"\} of Reviews'):
         check(frame)
     with pytest.raises(InputError, match=r'say which one, for example score="score"$'):
-        Reviews.from_frame(frame, {"reviewer": "who"})
+        Reviews(frame, columns={"reviewer": "who"})
     with pytest.raises(InputError, match=r'^columns=\{"item": "the paper"\}: there is no column'):
-        Reviews.from_frame(frame, {"item": "the paper"})
+        Reviews(frame, columns={"item": "the paper"})
     with pytest.raises(InputError, match=r"^columns: expected one of reviewer, item, .*, found 'foo'"):
-        Reviews.from_frame(frame, {"foo": "who"})
+        Reviews(frame, columns={"foo": "who"})
+    chosen = Reviews(frame, columns={"judge": "who", "paper": "paper"}, score="rating")
+    assert (chosen.reviewers, chosen.items) == ((1,), (1,))
+    with pytest.raises(InputError, match=r"^columns: expected one name for item, also called paper, found a "):
+        Reviews(frame, columns={"item": "a", "paper": "b"})
+
+
+def test_criteria_without_an_overall_score_are_named() -> None:
+    frame = pandas.DataFrame(
+        {"reviewer": ["a", "a", "b"], "paper": [1, 2, 1], "novelty": [3, 4, 2], "clarity": [1, 2, 3]}
+    )
+    with pytest.raises(InputError, match=r"no score column .*; or that there is none, with criteria=\[\.\.\.\]"):
+        Reviews(frame)
+    reviews = Reviews(frame, criteria=["novelty", "clarity"])
+    assert (list(reviews.criteria), int(reviews.scored.sum())) == (["novelty", "clarity"], 0)
+    overall = Reviews(frame.assign(overall=5), criteria=["novelty", "clarity"])
+    assert (overall.target, list(overall.criteria)) == ("overall", ["novelty", "clarity"])

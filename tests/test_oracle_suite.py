@@ -52,7 +52,7 @@ def impossible(plan: Any) -> Any:
 
 
 def one_dropped(plan: Any) -> Any:
-    return replace(plan, reviews=plan.reviews[1:], pairs=plan.pairs[1:])
+    return replace(plan, added=plan.added[1:], pairs=plan.pairs[1:])
 
 
 @pytest.mark.parametrize(

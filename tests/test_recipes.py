@@ -290,7 +290,7 @@ def test_a_bound_of_a_class_that_is_no_line_is_refused(monkeypatch: pytest.Monke
 
     monkeypatch.setitem(HYPOTHESES, Wrong.name, Wrong)
     with pytest.raises(TypeError, match="Wrong: expected an infinite bound or, of lines, a fixed slope"):
-        lsc.calibrate(Reviews.from_pairs([("ann", "a", 1.0), ("ann", "b", 2.0)]), Wrong())
+        lsc.calibrate(Reviews([("ann", "a", 1.0), ("ann", "b", 2.0)]), Wrong())
 
 
 def test_a_level_at_the_wrong_place_is_refused() -> None:
@@ -303,7 +303,7 @@ def test_a_level_at_the_wrong_place_is_refused() -> None:
     ALL.insert(0, Reviewed())
     try:
         with pytest.raises(RuntimeError, match="expected that each implies those after it, found a table at"):
-            check(Reviews.from_pairs([("ann", "p"), ("bob", "q")])).page()
+            check(Reviews([("ann", "p"), ("bob", "q")])).summary()
     finally:
         del ALL[0]
 

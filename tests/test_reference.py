@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import reviewgraph as rg
 from tests.test_docs import PAGES
 from tests.test_house import public
 
@@ -72,6 +73,7 @@ def test_every_public_name_stands_on_the_page_of_its_package(package: str) -> No
     shown_here = things(package)
     # What one import offers of the other packages stands on their pages, under their names.
     named = {name: getattr(module, name) for name in public(package)}
+    named |= {name: getattr(rg.graph, name) for name in rg.graph.__all__} if module is rg else {}
     lent = {name for name, thing in named.items() if getattr(thing, "__module__", package).split(".")[0] != package}
     assert not lent or package == "reviewgraph"
     absent = [

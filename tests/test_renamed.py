@@ -13,12 +13,13 @@ import pytest
 import lsc
 import planner
 import reviewgraph as rg
+from reviewgraph import Search
 from reviewgraph._base import whole_seed
 
 
 @pytest.mark.parametrize(("old", "new"), [("n", "n_selected"), ("rng", "seed"), ("select", "n_selected")])
 def test_a_name_of_the_last_release_is_an_error_that_says_the_new_one(old: str, new: str) -> None:
-    call: Any = rg.keeps if new == "seed" else lsc.metrics.precision
+    call: Any = rg.graph.keeps if new == "seed" else lsc.metrics.precision
     with pytest.raises(TypeError, match=rf"unexpected keyword argument '{old}'; did you mean {new}\?"):
         call(**{old: 1})
 
@@ -26,20 +27,36 @@ def test_a_name_of_the_last_release_is_an_error_that_says_the_new_one(old: str, 
 def public_functions() -> Iterator[Any]:
     for package in (rg, planner, lsc):
         for thing in (getattr(package, name) for name in package.__all__):
-            owners = vars(thing).values() if inspect.isclass(thing) or inspect.ismodule(thing) else [thing]
+            names = getattr(thing, "__all__", vars(thing)) if inspect.ismodule(thing) else []
+            members = [getattr(one, "__func__", one) for one in vars(thing).values()] if inspect.isclass(thing) else []
+            owners = members or [getattr(thing, name) for name in names]
+            owners = [thing] if inspect.isfunction(thing) else owners
             yield from (one for one in owners if inspect.isfunction(one) and not one.__name__.startswith("_"))
 
 
 def test_one_name_for_the_size_of_a_selection_and_one_for_randomness() -> None:
-    """No public function has a parameter of the old names; ``n`` is a number of draws."""
+    """No public function has a parameter of the old names; ``n`` is a number of draws, or of extra reviews."""
     for function in public_functions():
-        old = {"select", "rng"} | (set() if function.__name__ in {"draws", "sample"} else {"n"})
+        old = {"select", "rng"} | (set() if function.__name__ in {"draws", "sample", "plan"} else {"n"})
         assert function.__name__ == "draw_scores" or not old & set(inspect.signature(function).parameters), function
+
+
+#: scikit-learn sets parameters of any name.
+ANY_KEYWORD = {"set_params"}
+
+
+def test_functions_have_twelve_parameters_at_most_and_typed_keywords() -> None:
+    for function in public_functions():
+        parameters = inspect.signature(function).parameters.values()
+        keywords = [one for one in parameters if one.kind is one.VAR_KEYWORD]
+        explicit = [one for one in parameters if one.kind is not one.VAR_KEYWORD and one.name not in ("self", "cls")]
+        assert len(explicit) <= 12, function
+        assert function.__name__ in ANY_KEYWORD or all("Unpack" in str(one.annotation) for one in keywords), function
 
 
 def test_seeds_are_whole_numbers_or_generators_everywhere() -> None:
     def chosen(seed: Any) -> Any:
-        return planner.assign(AFFINITY, demand=1, load=1, target="none", seed=seed).reviews.item.tolist()
+        return planner.assign(AFFINITY, demand=1, load=1, target="none", search=Search(seed=seed)).reviews.item.tolist()
 
     generator = np.random.default_rng(5)
     assert chosen(generator) == chosen(whole_seed(np.random.default_rng(5)))

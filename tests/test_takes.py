@@ -13,9 +13,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import planner
 from lsc import posterior
-from planner import assign, plan_extra_reviews
-from reviewgraph import Reviews, check, to_igraph, to_networkx
+from planner import assign
+from reviewgraph import Reviews, Search, check
+from reviewgraph.graph import to_igraph, to_networkx
 from reviewgraph.table import as_reviews
 from tests.trials import examples
 
@@ -43,8 +45,8 @@ FORMS = {
     "index": lambda table: frame_of(table).set_index("paper"),
     "pivot": lambda table: frame_of(table).pivot(index="paper", columns="reviewer", values="score"),
     "turned pivot": lambda table: frame_of(table).pivot(index="reviewer", columns="paper", values="score"),
-    "networkx": lambda table: to_networkx(Reviews.from_pairs([(*pair, score) for pair, score in table.items()])),
-    "igraph": lambda table: to_igraph(Reviews.from_pairs([(*pair, score) for pair, score in table.items()])),
+    "networkx": lambda table: to_networkx(Reviews([(*pair, score) for pair, score in table.items()])),
+    "igraph": lambda table: to_igraph(Reviews([(*pair, score) for pair, score in table.items()])),
     "categories": lambda table: frame_of(table).astype({"reviewer": "category", "paper": "category"}),
 }
 
@@ -100,7 +102,7 @@ def test_criteria_and_confidence_to_a_joined_frame() -> None:
         columns[name] = rng.integers(1, 6, len(columns))
     columns["confidence"] = rng.integers(1, 4, len(columns))
     papers = pd.DataFrame({"paper": sorted(set(columns.paper)), "track": "theory"})
-    reviews = Reviews.from_frame(columns, score="overall")
+    reviews = Reviews(columns, score="overall")
     estimate = posterior(reviews)
     joined = papers.merge(estimate.to_frame(), left_on="paper", right_on="item", validate="one_to_one")
     assert list(reviews.criteria) == ["clarity", "novelty"] or set(reviews.criteria) == {"clarity", "novelty"}
@@ -116,18 +118,18 @@ def test_criteria_and_confidence_to_a_joined_frame() -> None:
 def test_extra_reviews_under_arrays_are_applied_and_checked_again(kind: str) -> None:
     rows = [(f"r{j}", f"p{i}", float(1 + (3 * i + j) % 5)) for j in range(8) for i in range(12) if (i + j) % 4 == 0]
     frame = pd.DataFrame(rows, columns=["email", "paper", "rating"])
-    reviews = Reviews.from_frame(frame)
+    reviews = Reviews(frame)
     conflicts = np.random.default_rng(0).random((reviews.n_reviewers, reviews.n_items)) < 0.2
-    plan = plan_extra_reviews(reviews, conflicts=conflicts, capacity=np.full(reviews.n_reviewers, 2))
+    plan = planner.plan(reviews, conflicts=conflicts, capacity=np.full(reviews.n_reviewers, 2))
     after = plan.added_to(frame if kind == "pandas" else pl.from_pandas(frame))
     report = check(after)
     assert report.reaches("double")
     assert list(after.columns) == ["email", "paper", "rating"]
     assert len(after) == len(frame) + plan.count
-    planned = [(reviews.reviewer_code[one.reviewer], reviews.item_code[one.item]) for one in plan.reviews]
+    planned = [(reviews.reviewer_code[one.reviewer], reviews.item_code[one.item]) for one in plan.added]
     assert not any(conflicts[pair] for pair in planned)
     assert check(reviews.add(plan)).to_dict()["doubly_connected"] == report.to_dict()["doubly_connected"]
-    both = pd.concat([reviews.to_frame("pandas"), plan.to_frame("pandas")[["reviewer", "item"]]])
+    both = pd.concat([reviews.to_frame(backend="pandas"), plan.to_frame(backend="pandas")[["reviewer", "item"]]])
     assert check(both).reaches("double")
 
 
@@ -135,7 +137,9 @@ def test_extra_reviews_under_arrays_are_applied_and_checked_again(kind: str) -> 
 def test_samples_have_the_published_probabilities(target: str) -> None:
     similarity = np.random.default_rng(0).random((8, 10))
     conflicts = similarity < 0.1
-    chosen = assign(similarity, conflicts=conflicts, demand=2, load=4, target=target, max_probability=0.5, seed=3)
+    chosen = assign(
+        similarity, conflicts=conflicts, demand=2, load=4, target=target, max_probability=0.5, search=Search(seed=3)
+    )
     sample = chosen.sample(1000, seed=3)
     shares = np.array(chosen.probabilities.to_columns()["probability"])
     # Five standard errors of a share of 1,000 draws.

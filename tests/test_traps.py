@@ -20,19 +20,12 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
+import planner
+import reviewgraph as rg
 from lsc import calibrate, posterior
-from planner import Assignment, assign, plan_extra_reviews
-from reviewgraph import (
-    ColumnWarning,
-    InputError,
-    LabelWarning,
-    Reviews,
-    Rules,
-    check,
-    connected_components,
-    doubly_connected_components,
-    to_igraph,
-)
+from planner import Assignment, assign
+from reviewgraph import InputError, Reviews, Rules, check
+from reviewgraph.graph import ColumnWarning, LabelWarning, connected_components, doubly_connected_components, to_igraph
 from reviewgraph.table import as_reviews
 
 ROWS = [
@@ -41,7 +34,7 @@ ROWS = [
 ]
 PEOPLE, PAPERS = ["ann", "bob", "cy", "dan"], ["p1", "p2", "p3", "p4"]
 FRAME = pd.DataFrame(ROWS, columns=["reviewer", "paper", "score"])
-CLEAN = Reviews.from_pairs(ROWS)
+CLEAN = Reviews(ROWS)
 #: More reviewers than papers, so that a turned matrix has another shape; row k has papers k and k + 1.
 WIDER = Reviews.from_biadjacency(
     np.where((np.arange(6)[:, None] - np.arange(4)) % 4 < 2, 5.0, np.nan),
@@ -94,7 +87,7 @@ def assigned(**rules: Any) -> Callable[[], Any]:
 
 
 def planned(**rules: Any) -> Callable[[], Any]:
-    return lambda: plan_extra_reviews(CLEAN, **rules).status.value
+    return lambda: planner.plan(CLEAN, **rules).status.value
 
 
 NUMBERS = [3, 1, 4, 1, 5, 2, 5, 3, 5, 2]
@@ -105,11 +98,11 @@ def criteria_of(given: Any) -> Callable[[], Any]:
 
 
 def from_frame(*, criteria: Any, **columns: Any) -> Callable[[], Any]:
-    return lambda: list(Reviews.from_frame(FRAME.assign(**columns), criteria=criteria).criteria)
+    return lambda: list(Reviews(FRAME.assign(**columns), criteria=criteria).criteria)
 
 
 LABELLED = pd.DataFrame(CONFLICTS, index=WIDER.reviewers, columns=WIDER.items)
-NUMBERED = Reviews.from_pairs([(j, i, 1.0) for j in range(1, 5) for i in range(1, 5) if j != i])
+NUMBERED = Reviews([(j, i, 1.0) for j in range(1, 5) for i in range(1, 5) if j != i])
 
 
 class Trap(NamedTuple):
@@ -204,10 +197,10 @@ READ = [
     Trap("labels with blanks", reads([("ann", "p1", 1.0), ("ann ", "p2", 1.0)]), error="ann"),
     Trap("labels in other letter case", reads([("Ann", "p1", 1.0), ("ann", "p2", 1.0)]), error="ann"),
     Trap("an empty frame", reads(FRAME.head(0)), error="reviews: expected a row per review, found no rows"),
-    Trap("an empty frame to read", lambda: Reviews.from_frame(FRAME.head(0)), error="frame: expected a row per review"),
+    Trap("an empty frame to read", lambda: Reviews(FRAME.head(0)), error="table: expected a row per review"),
     Trap("an empty list", reads([]), error="found no rows"),
-    Trap("an empty matrix", lambda: plan_extra_reviews(np.zeros((3, 0))), error="found no rows"),
-    Trap("labels without rows", lambda: Reviews.from_frame(FRAME.head(0), items=PAPERS).n_items, 4),
+    Trap("an empty matrix", lambda: planner.plan(np.zeros((3, 0))), error="found no rows"),
+    Trap("labels without rows", lambda: Reviews(FRAME.head(0), items=PAPERS).n_items, 4),
     Trap("one row", lambda: check(FRAME.head(1)).level, "double"),
     Trap("a file that is not there", reads("nowhere.csv"), error="no such file"),
     Trap(
@@ -232,7 +225,7 @@ READ = [
     ),
     Trap(
         "numbers of an unknown name, read by hand",
-        lambda: list(Reviews.from_frame(FRAME.assign(x=NUMBERS)).criteria),
+        lambda: list(Reviews(FRAME.assign(x=NUMBERS)).criteria),
         ["x"],
         warning="'x' is read as a further score",
     ),
@@ -270,17 +263,15 @@ GRAPHS = [
     Trap("a graph without `bipartite`", reads(graph(sides=False)), error="set the attribute of every vertex"),
     Trap(
         "the reviewers as an argument",
-        lambda: Reviews.from_networkx(graph(sides=False), reviewers=PEOPLE).to_dict(),
+        lambda: Reviews(graph(sides=False), reviewers=PEOPLE).to_dict(),
         RIGHT,
     ),
     Trap(
         "reviewers who are not in the graph",
-        lambda: Reviews.from_networkx(graph(), reviewers=["eve"]),
+        lambda: Reviews(graph(), reviewers=["eve"]),
         error="found 'eve'",
     ),
-    Trap(
-        "an incomplete list of reviewers", lambda: Reviews.from_networkx(graph(), reviewers=["ann"]), error="both items"
-    ),
+    Trap("an incomplete list of reviewers", lambda: Reviews(graph(), reviewers=["ann"]), error="both items"),
     Trap(
         "`bipartite` exchanged, with e-mail addresses",
         reads(nx.relabel_nodes(graph(turned=True), {who: f"{who}@x.org" for who in PEOPLE})),
@@ -300,7 +291,7 @@ GRAPHS = [
         reads(graph(kind=nx.DiGraph, more=[("p1", "ann", {"score": 9.0})])),
         error="edge",
     ),
-    Trap("a graph of igraph", reads(to_igraph(Reviews.from_pairs(ROWS))), RIGHT),
+    Trap("a graph of igraph", reads(to_igraph(Reviews(ROWS))), RIGHT),
     Trap("a graph of igraph without `type`", reads(igraph.Graph([(0, 1)])), error="set the attribute of every vertex"),
     Trap(
         "a multigraph with two edges for a review",
@@ -378,7 +369,7 @@ BESIDE = [
     Trap("conflicts of `assign`, papers x reviewers", assigned(conflicts=CONFLICTS.T), error=r"pass conflicts\.T"),
     Trap(
         "an array of capacities, with reviews as tuples",
-        lambda: plan_extra_reviews(ROWS, capacity=[1, 1, 1, 1]),
+        lambda: planner.plan(ROWS, capacity=[1, 1, 1, 1]),
         error="no order",
     ),
     Trap("a Series of capacities without labels", planned(capacity=pd.Series([1, 1, 1, 1])), error="default index"),
@@ -387,7 +378,7 @@ BESIDE = [
     Trap("a spare for each", planned(spare=np.array([1, 1, 1, 1])), error="^spare: expected"),
     Trap("half a review as capacity", planned(capacity=[1, 1, 1, 0.5]), error="whole number, 0 or more, found 0.5"),
     Trap("negative capacities", planned(capacity=[1, 1, 1, -1]), error="0 or more, found -1"),
-    Trap("costs, papers x reviewers", lambda: plan_extra_reviews(WIDER, cost=AFFINITY.T), error=r"pass cost\.T"),
+    Trap("costs, papers x reviewers", lambda: planner.plan(WIDER, cost=AFFINITY.T), error=r"pass cost\.T"),
     Trap("costs of another shape", planned(cost=AFFINITY), error="4 x 4, found 6 x 4"),
     Trap(
         "a square affinity",
@@ -450,18 +441,23 @@ def test_what_comes_of_it(trap: Trap) -> None:
     ("call", "meant"),
     [
         (lambda: check(FRAME, capacity={"ann": 1}), "did you mean load?"),
-        (lambda: check(FRAME, score="score"), "pass Reviews.from_frame(frame, score=...) as reviews"),
-        (lambda: check(FRAME, reviewer="reviewer"), 'Reviews.from_frame(frame, columns={"reviewer": ...}) as reviews'),
-        (lambda: plan_extra_reviews(FRAME, load=3), "did you mean capacity?"),
-        (lambda: plan_extra_reviews(FRAME, demand=3), "did you mean min_reviews?"),
-        (lambda: plan_extra_reviews(FRAME, max_review=3), "did you mean max_reviews?"),
-        (lambda: plan_extra_reviews(FRAME, columns={}), "pass Reviews.from_frame(frame, columns=...) as reviews"),
+        (lambda: check(FRAME, score="score"), "pass Reviews(table, score=...) as reviews"),
+        (lambda: check(FRAME, reviewer="reviewer"), "pass Reviews(table, reviewer=...) as reviews"),
+        (lambda: planner.plan(FRAME, load=3), "did you mean capacity?"),
+        (lambda: planner.plan(FRAME, demand=3), "did you mean min_reviews?"),
+        (lambda: planner.plan(FRAME, max_review=3), "did you mean n?"),
+        (lambda: planner.plan(FRAME, columns={}), "pass Reviews(table, columns=...) as reviews"),
         (lambda: assign(AFFINITY, capacity=3), "did you mean load?"),
-        (lambda: posterior(FRAME, score="score"), "pass Reviews.from_frame(frame, score=...) as reviews"),
-        (lambda: assign(AFFINITY, random_state=3), "did you mean seed?"),
-        (lambda: calibrate(FRAME, scale="A>B"), "pass Reviews.from_frame(frame, scale=...) as reviews"),
-        (lambda: Reviews.from_frame(FRAME, reviewer="reviewer"), 'did you mean columns={"reviewer": ...}?'),
-        (lambda: Reviews.from_frame(FRAME, critera=[]), "did you mean criteria?"),
+        (lambda: posterior(FRAME, score="score"), "pass Reviews(table, score=...) as reviews"),
+        (lambda: assign(AFFINITY, random_state=3), "did you mean search=Search(seed=...)?"),
+        (lambda: calibrate(FRAME, scale="A>B"), "pass Reviews(table, scale=...) as reviews"),
+        (lambda: planner.plan(FRAME, budget=3), "did you mean n?"),
+        (lambda: planner.plan(FRAME, k=3), "did you mean n?"),
+        (lambda: planner.plan(FRAME, reviews_per_paper=3), "did you mean min_reviews?"),
+        (lambda: assign(AFFINITY, reviews_per_paper=3), "did you mean demand?"),
+        (lambda: rg.calibrate(FRAME, random_state=3), "did you mean seed?"),
+        (lambda: rg.calibrate(FRAME, hypotesis="offset"), "did you mean hypothesis?"),
+        (lambda: Reviews(FRAME, critera=[]), "did you mean criteria?"),
     ],
 )
 def test_a_keyword_of_another_function_names_the_one_that_is_meant(call: Callable[[], Any], meant: str) -> None:
@@ -471,9 +467,7 @@ def test_a_keyword_of_another_function_names_the_one_that_is_meant(call: Callabl
 
 @cache
 def estimate() -> Any:
-    return posterior(
-        Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(10) for i in range(60)])
-    )
+    return posterior(Reviews([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(10) for i in range(60)]))
 
 
 @pytest.mark.parametrize(
@@ -499,7 +493,7 @@ def test_a_label_that_is_not_there_is_told_from_one_of_another_type(call: Callab
 
 
 REFUSED = assign(np.ones((3, 3)), demand=3, load=1)
-NO_PLAN = plan_extra_reviews(Reviews.from_pairs([("a", 1), ("b", 2)]), spare=0)
+NO_PLAN = planner.plan(Reviews([("a", 1), ("b", 2)]), spare=0)
 
 
 @pytest.mark.parametrize(
@@ -521,7 +515,7 @@ def test_a_result_without_an_answer_says_why_wherever_it_is_used(result: Any, wh
 
 
 def test_nodes_of_several_groups_and_of_none_are_mapped_as_documented() -> None:
-    reviews = Reviews.from_pairs(
+    reviews = Reviews(
         [(who, what) for who in "abc" for what in (1, 2, 3)] + [(who, what) for who in "de" for what in (3, 4)],
         items=[9],
     )

@@ -37,7 +37,7 @@ class HeldOutGain(Result):
         Of ``relative``, from the variance between reviewers.
     error, average_error
         Root mean squared errors, in ranks: 0 is the lowest of all scores, 1 the highest.
-    reviews
+    n_reviews
         Number of predicted reviews.
 
     Examples
@@ -50,7 +50,7 @@ class HeldOutGain(Result):
     standard_error: float
     error: float
     average_error: float
-    reviews: int
+    n_reviews: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values by name, None where they cannot be estimated."""
@@ -58,11 +58,12 @@ class HeldOutGain(Result):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return one row, a column per value."""
-        return {name: [None if value != value else value] for name, value in vars(self).items()}
+        names = {"n_reviews": "reviews"}
+        return {names.get(name, name): [None if value != value else value] for name, value in vars(self).items()}
 
     def headline(self) -> str:
         """Return the gain with its standard error."""
-        reviews = counted(self.reviews, "held-out review")
+        reviews = counted(self.n_reviews, "held-out review")
         if not np.isfinite(self.relative):
             return f"too few reviewers to estimate it, {reviews}"
         less = "less" if self.relative >= 0 else "more"

@@ -73,8 +73,8 @@ class Hypothesis:
     level
         Level of the graph at which items are comparable.
     parameters
-        Number of parameters of one reviewer's function, for standard errors; None if not finite, without standard
-        errors.
+        Number of parameters of one reviewer's function, for standard errors; None (default) if not finite, without
+        standard errors.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class Hypothesis:
     words: ClassVar[str]
     shape: ClassVar[Shape]
     level: ClassVar[Level]
-    parameters: ClassVar[int | None]
+    parameters: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_slope", refuse("max_slope", self.max_slope, "float"))
@@ -160,7 +160,6 @@ class Monotone(Hypothesis):
     words = "a better paper gets no lower score, and nothing else is known"
     shape = Shape.MONOTONE
     level = level_named("recoverable")
-    parameters = None
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -187,7 +186,6 @@ class Convex(Hypothesis):
     words = "monotone, and scores of good papers lie further apart than those of bad ones"
     shape = Shape.CONVEX
     level = level_named("recoverable")
-    parameters = None
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -209,7 +207,6 @@ class Concave(Hypothesis):
     words = "monotone, and scores of bad papers lie further apart than those of good ones"
     shape = Shape.CONCAVE
     level = level_named("recoverable")
-    parameters = None
 
     @staticmethod
     def draw_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:

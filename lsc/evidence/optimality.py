@@ -58,7 +58,7 @@ def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     --------
     >>> from reviewgraph import Reviews
     >>> from lsc._model.formulation import formulate
-    >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
+    >>> programme, _ = formulate(Reviews([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
     >>> residuals(programme, np.array([0.0, 0.1]), np.array([0.0, 0.1]))
     Residuals(primal=0.0, dual=0.0, gap=0.0)
     """

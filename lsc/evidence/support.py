@@ -38,7 +38,7 @@ class Support:
 def groups_of(reviews: Reviews) -> IntArray:
     """Return the connected component of each item, shape (N,), numbered from 1, the largest first, ties by first item.
 
-    >>> groups_of(Reviews.from_pairs([("ann", 1), ("bob", 2), ("bob", 3)], items=[4])).tolist()
+    >>> groups_of(Reviews([("ann", 1), ("bob", 2), ("bob", 3)], items=[4])).tolist()
     [2, 1, 1, 3]
     """
     return numbered(connected_components(reviews).item_labels)
@@ -62,11 +62,11 @@ def numbered(piece: IntArray | CodeArray) -> IntArray:
 def support_of(reviews: Reviews, group: IntArray, level: Level) -> Support:
     """Return the support of reviews that all have scores; ``group`` (N,) are the connected components, from 1.
 
-    Takes the time of :func:`reviewgraph.recoverability` at the level recoverable, O(E) at the level connected.
+    Takes the time of :func:`reviewgraph.graph.recoverability` at the level recoverable, O(E) at the level connected.
 
     >>> from reviewgraph.graph.levels import level_named
     >>> rows = [("ann", 1, 5.0), ("ann", 2, 6.0), ("bob", 1, 5.0), ("bob", 2, 7.0), ("bob", 3, 8.0), ("cleo", 3, 1.0)]
-    >>> reviews, group = Reviews.from_pairs([*rows, ("cleo", 4, 2.0)]), np.ones(4, np.int64)
+    >>> reviews, group = Reviews([*rows, ("cleo", 4, 2.0)]), np.ones(4, np.int64)
     >>> support = support_of(reviews, group, level_named("recoverable"))
     >>> support.degrees_of_freedom, support.determined.tolist()
     (1, [True, True, True, False])

@@ -212,6 +212,6 @@ def sheets(
             ],
             sections=[Section("why", "Corrections, with reasons", partial(list, parts))],
             subject=f"{account.item} {result.reviews.titles.get(account.item, '')}".strip(),
-            nouns=Nouns(*result.reviews.nouns),
+            nouns=Nouns(*result.reviews._nouns),
         )
         yield account.item, page

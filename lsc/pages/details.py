@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +27,7 @@ from reviewgraph._base import (
     order_of,
     snapped,
 )
-from reviewgraph.report import Ranked, compared, ranked
+from reviewgraph.report import ComparedChart, Ranked, RankedChart
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs
@@ -159,8 +158,7 @@ def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
             f"among the best is between {percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)}; "
             f"--lottery draws {counted(selection.places, 'place')} among them."
         )
-    drawing = partial(
-        ranked,
+    drawing = RankedChart(
         points,
         up="quality",
         along="rank",
@@ -205,7 +203,7 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
     names = [str(result.items[i]) for i in scored.tolist()]
     points = Ranked(after, low, high, kinds.tolist(), names, labelled)
     cut = _line(result, selection)
-    drawing = partial(compared, points, before, along="plain average", up="quality", meanings=meanings, cut=cut)
+    drawing = ComparedChart(points, before, along="plain average", up="quality", meanings=meanings, cut=cut)
     return Picture("moved", "Averages and qualities", words, drawing)
 
 
@@ -294,7 +292,7 @@ def severities(result: PosteriorEstimate) -> Picture:
         f"gives {-float(np.nanmin(severity.mean)):.2f} points {more} than a typical reviewer, the harshest "
         f"{float(np.nanmax(severity.mean)):.2f} {fewer}; diamonds are outside the interquartile range."
     )
-    drawing = partial(ranked, points, up="points", along="reviewers, from lenient to harsh")
+    drawing = RankedChart(points, up="points", along="reviewers, from lenient to harsh")
     return Picture("severities", "Severities of reviewers", words, drawing)
 
 

@@ -50,8 +50,8 @@ def page_of(
     """
     direction = f"{direction_of(result.reviews, grades)}{', assumed' if guessed else ''}"
     page = Page("Calibration of scores", None, "")
-    if not result.in_parts:
-        page = replace(page, sections=sections_of(result, selection), nouns=Nouns(*result.reviews.nouns))
+    if not result._in_parts:
+        page = replace(page, sections=sections_of(result, selection), nouns=Nouns(*result.reviews._nouns))
     if drawn is not None and selection is not None:
         lottery = Section("lottery", "The lottery", lambda: [_lottery_table(selection, drawn)])
         page = replace(page, sections=[*page.sections[:1], lottery, *page.sections[1:]])
@@ -120,7 +120,7 @@ def _compared(result: PosteriorEstimate) -> tuple[bool | None, str, str]:
         used = covariates.used_of("reviewer") if covariates else []
         beyond = f"beyond {listed(used)}, " if used else ""
         return True, "Nothing to correct", f"{beyond}no differences between reviewers"
-    if result.in_parts:
+    if result._in_parts:
         return None, "Corrected", "reviewers differ; the benefit is not computed by batches"
     better = 100.0 * result.gain.relative
     error = 100.0 * result.gain.standard_error
@@ -191,7 +191,7 @@ def _reviewers(result: Estimate) -> list[Fact]:
         return []
     found = unusual(result.beliefs)
     kinds: dict[str, IntArray] = {kind: found[kind] for kind in ("harsh", "lenient") if kind in found}
-    if not result.in_parts and (against := contradicting(result)).size:
+    if not result._in_parts and (against := contradicting(result)).size:
         kinds["against the others"] = against
     words = [f"{kind} {some(result.reviews.reviewers, codes, KINDS)}" for kind, codes in kinds.items()]
     if result.beliefs.signal and not words:
@@ -210,7 +210,7 @@ def _left_out(result: Estimate, selection: Selection | None) -> list[Fact]:
     without = np.flatnonzero(result.rank == 0)
     if without.size:
         facts.append(Fact("Not ranked", f"{some(result.items, without)} (no score)"))
-    return [*facts, *([] if result.in_parts else not_counted(result.reviews))]
+    return [*facts, *([] if result._in_parts else not_counted(result.reviews))]
 
 
 # Warnings.
@@ -232,7 +232,7 @@ def _warnings(result: Estimate) -> list[str]:
     if isinstance(result, PosteriorEstimate) and result.covariates and (used := result.covariates.used_of("item")):
         moves = noun(len(used), "moves", "move")
         warnings.append(f"{listed(used)} {moves} qualities, most those of few scores: whether that is fair is for you")
-    if isinstance(result, Calibration) and not result.in_parts:
+    if isinstance(result, Calibration) and not result._in_parts:
         loads = result.reviews.only_scored().loads
         half = int(np.median(loads[loads > 0]))
         links = result.support.degrees_of_freedom

@@ -99,7 +99,7 @@ def columns_of(
     printed = result.reviews.printed
     labels = [result.items[i] for i in papers.tolist()]
     columns = [Column("paper", labels)]
-    if not result.in_parts:
+    if not result._in_parts:
         columns = paper_columns(result.reviews, papers.tolist())
 
     def add(name: str, values: FloatArray | IntArray, digits: int = 0) -> None:
@@ -119,7 +119,7 @@ def columns_of(
     elif np.isfinite(result.standard_error[papers]).any():
         add("+-", result.standard_error[papers], digits)
     add("average", printed(result.average[papers]), digits)
-    if not result.in_parts:
+    if not result._in_parts:
         add("scores", result.reviews.only_scored().reviews_per_item[papers])
         add("its rank", result.average_rank[papers])
         add("gained", (result.average_rank - result.rank)[papers])
@@ -163,7 +163,7 @@ def best_table(result: Estimate) -> Table:
         live=False,
         shown=first.size,
         more=more,
-        section="" if result.in_parts else "papers",
+        section="" if result._in_parts else "papers",
     )
 
 

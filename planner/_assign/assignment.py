@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +15,6 @@ from reviewgraph._base import (
     TIE,
     Backend,
     InputError,
-    Paged,
     Result,
     Status,
     check_draws,
@@ -160,7 +159,7 @@ class Sample(Result, Sequence[Reviews]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment(Paged):
+class Assignment(Result):
     """Who reviews what, and the cost of making the scores comparable.
 
     Parameters
@@ -236,6 +235,20 @@ class Assignment(Paged):
     usual_load: UsualLoad | None = None
 
     _paged_by: ClassVar[str] = "planner._assign.page:page_of"
+    _verified_by: ClassVar[str] = "planner.verifying:of_assignment"
+    _rows_are: ClassVar[str] = "reviews"
+
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        table = self.reviews
+        people = {"reviewer": table.reviewers, "reviews": table.loads.tolist()}
+        total = np.bincount(table.item, self.affinities, table.n_items)
+        papers = {"item": table.items, "reviews": table.reviews_per_item.tolist(), "affinity": total.tolist()}
+        return {
+            **super()._tables(),
+            "reviewers": lambda: people,
+            "items": lambda: papers,
+            "probabilities": lambda: self.probabilities.to_columns(),
+        }
 
     @property
     def probabilities(self) -> Probabilities:
@@ -244,7 +257,7 @@ class Assignment(Paged):
         randomised = self.randomised
         columns = {**self.to_columns(), "probability": [1.0] * self.reviews.n_reviews}
         del columns["affinity"]
-        return Probabilities(columns if randomised is None else randomised.to_columns(), self.backend)
+        return Probabilities(columns if randomised is None else randomised.to_columns(), self._backend)
 
     @checked
     def sample(self, n: int, seed: int | np.random.Generator = 0) -> Sample:
@@ -285,9 +298,9 @@ class Assignment(Paged):
             message = "sample: expected a randomised assignment, found one without; pass max_probability=0.5 to assign"
             raise InputError(message)
         check_draws(n, "n", least=0)
-        return Sample(self.randomised, self.randomised.draw(n, np.random.default_rng(seed)), self.backend)
+        return Sample(self.randomised, self.randomised.draw(n, np.random.default_rng(seed)), self._backend)
 
-    def short_of(self, shortage: Shortage) -> Assignment:
+    def _short_of(self, shortage: Shortage) -> Assignment:
         """Return the same as a best effort, with its shortage; infeasible if no demand is met."""
         if not self.reviews.n_reviews:
             why = shortage.why or self.explanation
@@ -319,21 +332,8 @@ class Assignment(Paged):
             "affinity": [float(self.affinities[e]) for e in order],
         }
 
-    def outgoing(self) -> Outgoing:
-        """Return the reviews for the writers of :mod:`reviewgraph.formats.systems`.
-
-        Returns
-        -------
-        Outgoing
-            With one row per review.
-
-        Examples
-        --------
-        >>> from planner import assign
-        >>> found = assign({("ann", 1): 1.0, ("bob", 2): 1.0}, demand=1, load=1, target="none")
-        >>> type(found.outgoing()).__name__
-        'Outgoing'
-        """
+    def _outgoing(self) -> Outgoing:
+        """Return the reviews for the writers of :mod:`reviewgraph.formats.systems`."""
         from reviewgraph.formats import Outgoing
 
         columns = self.to_columns()

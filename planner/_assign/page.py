@@ -67,7 +67,7 @@ def page_of(assignment: Assignment, wishes: str = "Affinity") -> Page:
         facts=_facts(assignment, wishes) if reviews.n_reviews else [],
         warnings=_warnings(assignment, wishes),
         sections=sections if reviews.n_reviews else [],
-        nouns=Nouns(*reviews.nouns),
+        nouns=Nouns(*reviews._nouns),
     )
 
 
@@ -241,7 +241,7 @@ def _affinities(assignment: Assignment, wishes: str) -> list[Part]:
     proof = f"Status: {assignment.status} ({assignment.status.text})."
     bins = report.histogram(assignment.affinities)
     words = f"The number of reviews by {wishes.lower()}{', scaled to -1 ... 1' if wishes == 'Bids' else ''}."
-    picture = report.chart("affinities", f"{wishes} of reviews", words, bins, wishes.lower())
+    picture = report.chart("affinities", f"{wishes} of reviews", words, bins, wishes.lower(), "reviews")
     return [Prose([f"{total}; {best}.", proof]), picture]
 
 

@@ -15,8 +15,9 @@ from planner._assign.problem import unit_of
 from planner._assign.programme import best_under_rules, crowded_items, lacking_items
 from planner.rules import ruled_by
 from planner.shortage import Gap, Shortage, usual_load
+from reviewgraph import check
 from reviewgraph._base import Mentions, counted, noun, ranging
-from reviewgraph.graph import check, level_named
+from reviewgraph.graph import level_named
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:

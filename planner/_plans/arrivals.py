@@ -37,7 +37,7 @@ def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[str], list[
         descriptions.append(why)
         covers.append(groups.largest)
         left.append(groups.count)
-    worded = Nouns(*table.nouns).worded
+    worded = Nouns(*table._nouns).worded
     labelled = Mentions.labelled(table.reviewers, table.items)
     return [labelled(worded(why)) for why in filled(task, pairs, descriptions)], covers, left
 

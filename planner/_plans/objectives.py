@@ -101,7 +101,7 @@ class Decision:
 
         message = ""
         if n is None:
-            message = "objective 'decision' needs the number of papers to select; found none"
+            message = "goal 'decision' needs the number of papers to select; found none"
         elif beliefs.scored < 2:
             message = f"expected two papers with scores or more to select among, found {beliefs.scored}"
         elif isinstance(n, bool) or not 0 < n < beliefs.scored:
@@ -184,7 +184,7 @@ def beliefs_of(reviews: Reviews, fixed: IntArray) -> Beliefs:
 
     if not reviews.scored.any():
         message = (
-            "objective: expected scores to learn from, found planned reviews only; before there are scores it hardly "
+            "goal: expected scores to learn from, found planned reviews only; before there are scores it hardly "
             "matters which paper gets more reviews, so plan for a level"
         )
         raise InputError(message)

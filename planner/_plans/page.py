@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +27,7 @@ from reviewgraph._base import (
     places,
 )
 from reviewgraph.graph import level_named, structure_of
-from reviewgraph.report import MOST, group_map, grouping_of, not_counted
+from reviewgraph.report import MOST, MapChart, grouping_of, not_counted
 
 if TYPE_CHECKING:
     from planner._plans.match import Match
@@ -52,7 +51,7 @@ def page_of(plan: Plan, output: str = "") -> Page:
     reviews = plan.constraints.reviews
     rounds = None if plan.rounds is None or plan.rounds.stop else plan.rounds
     good, verdict, summary = _verdict(plan)
-    first = [_table(plan, "first", output)] if plan.reviews else []
+    first = [_table(plan, "first", output)] if plan.added else []
     if rounds is not None and rounds.match is not None:
         first.insert(0, _matched(rounds, rounds.match))
     elif rounds is not None:
@@ -65,14 +64,14 @@ def page_of(plan: Plan, output: str = "") -> Page:
         facts=[*first, *_facts(plan), *not_counted(reviews)],
         warnings=_warnings(plan),
         sections=[
-            Section("reviewers", "Who is asked", lambda: _invited(plan) if plan.reviews else []),
-            Section("reviews", "Review by review", lambda: [_table(plan)] if plan.reviews else []),
+            Section("reviewers", "Who is asked", lambda: _invited(plan) if plan.added else []),
+            Section("reviews", "Review by review", lambda: [_table(plan)] if plan.added else []),
             Section("groups", "Groups", lambda: _groups(plan) if plan.levelled else []),
             Section("rounds", "Rounds", lambda: [] if rounds is None else _rounds(rounds)),
             Section("proof", "What is proved", lambda: _proof(plan)),
             Section("mail", "Mail to reviewers", lambda: _mail([*plan.mail().values()])),
         ],
-        nouns=Nouns(*reviews.nouns),
+        nouns=Nouns(*reviews._nouns),
     )
 
 
@@ -103,10 +102,10 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
         words = f"{level_named('double').words} if nothing is lost" if level.outlives else level.words
         return False, verdict, f"{after.papers:,} of {counted(after.of, 'paper')} {words}, {before.papers:,} without"
     if deal is not None and not plan.levelled:
-        if plan.reviews:
+        if plan.added:
             return True, f"{number}:", _expected(deal)
         return None, "No review helps:", f"expect {deal.before:.2f} {deal.unit}"
-    if not plan.reviews:
+    if not plan.added:
         few = " of this file" if reviews.origin.unlisted else ""
         return good, "No review is missing:", f"{papers}{few} {noun(n, 'is', 'are')} {level.words}"
     if deal is not None and plan.status == PlanStatus.EXTENDED:
@@ -170,7 +169,7 @@ def _verdict_on_match(rounds: Rounds, match: Match) -> tuple[bool | None, str, s
 def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
     """Return the reviews of a plan with why they are asked for; the ``first`` of them with less detail."""
     table = plan.constraints.reviews
-    reviews = plan.reviews
+    reviews = plan.added
     first = name == "first"
     # A line on the rest takes the place of one more row.
     few = FIRST if plan.rounds is None else FIRST_OF_ROUND
@@ -205,7 +204,7 @@ def _table(plan: Plan, name: str = "reviews-table", output: str = "") -> Table:
 def _facts(plan: Plan) -> list[Fact]:
     """Return who is asked, what is expected, what is missing, and what rules say."""
     facts: dict[str, str] = {}
-    if plan.reviews:
+    if plan.added:
         facts["Asked"] = _asked(plan)
     if plan.affinity is not None:
         facts["Affinity"] = f"{plan.affinity:g}"
@@ -262,9 +261,9 @@ def _warnings(plan: Plan) -> list[str]:
     is_level = plan.attained and plan.levelled and plan.purchase is None
     if is_level and plan.expected_errors is not None:
         before, after = (f"{error:.2f}" for error in plan.expected_errors)
-        moved = f"{before} -> {after}" if plan.reviews else before
+        moved = f"{before} -> {after}" if plan.added else before
         more = max(round(MORE * reviews.n_items), 1)
-        target = f"--target {plan.target} " if plan.reviews else ""
+        target = f"--target {plan.target} " if plan.added else ""
         then = "once there are scores, --for decision asks where they decide"
         scored = int((reviews.only_scored().reviews_per_item > 0).sum())
         if scored > 1:
@@ -352,9 +351,9 @@ def _groups(plan: Plan) -> list[Part]:
     if len(grouping) > 1:
         words = "Groups before the plan: circles as large as their papers, lines for the papers that two share."
         words += " Each dashed line is an extra review, from the group of its reviewer to the paper." * bool(plan.count)
-        drawn = grouping.map(plan.pairs if plan.reviews else None)
-        parts.append(Picture("map", "What the reviews join", words, partial(group_map, drawn)))
-    if plan.reviews:
+        drawn = grouping.map(plan.pairs if plan.added else None)
+        parts.append(Picture("map", "What the reviews join", words, MapChart(drawn)))
+    if plan.added:
         before, after = plan.reach
         words = f"{before.papers:,} before the plan, {after.papers:,} of {after.of:,} with it."
         parts.append(Prose([f"Papers in the largest group: {words}"]))

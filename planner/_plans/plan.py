@@ -14,16 +14,18 @@ from planner._plans.outcome import PlanStatus, recruits_load, standing
 from planner._plans.target import Reach
 from planner._plans.targets import target_named
 from planner.shortage import NOTHING_SHORT, Shortage
-from reviewgraph._base import Paged, counted
+from reviewgraph._base import Result, counted
 from reviewgraph.formats import COMPARE, Outgoing, letters, with_rows
 from reviewgraph.graph import Assumptions, outlook_of, structure_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from planner._plans.constraints import Constraints
     from planner._plans.outcome import Purchase, Recruits, RuleStanding
     from planner._plans.process import Rounds
     from planner._plans.target import Bound
-    from reviewgraph._base import Backend, IntArray, Label
+    from reviewgraph._base import IntArray, Label
     from reviewgraph.table import Reviews
 
 #: Reviews up to which the errors to be expected before and after a plan are computed.
@@ -56,10 +58,10 @@ class PlannedReview:
 
     Examples
     --------
-    >>> from planner import plan_extra_reviews
+    >>> import planner
     >>> from reviewgraph import Reviews
-    >>> plan = plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
-    >>> plan.reviews[0].reviewer in ("ann", "bob")
+    >>> plan = planner.plan(Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+    >>> plan.added[0].reviewer in ("ann", "bob")
     True
     """
 
@@ -75,7 +77,7 @@ class PlannedReview:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Paged):
+class Plan(Result):
     """The fewest extra reviews found, most helpful first.
 
     Parameters
@@ -88,7 +90,7 @@ class Plan(Paged):
         the target is reached and more reviews serve an objective. ``chosen``: all serve an objective, without a target.
     target
         The target level; for a plan without one, the level that ``joins`` and ``covers`` refer to.
-    reviews
+    added
         The extra reviews, fixed ones included.
     bounds
         Lower bounds with their proofs; :attr:`lower_bound` is the largest.
@@ -100,7 +102,7 @@ class Plan(Paged):
         The reviews by code, shape (P, 2), in the same order.
     merges
         Certificate for the target ``double``: merges of reviewers, to be replayed by
-        :func:`reviewgraph.verify_merges` on :attr:`reviews_with_plan`.
+        :func:`reviewgraph.graph.verify_merges` on :attr:`reviews`.
     max_reviews
         The budget, fixed reviews included; None without one.
     purchase
@@ -119,15 +121,15 @@ class Plan(Paged):
 
     Examples
     --------
-    >>> from planner import plan_extra_reviews
+    >>> import planner
     >>> from reviewgraph import Reviews
-    >>> plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).count
+    >>> planner.plan(Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).count
     1
     """
 
     status: PlanStatus
     target: str
-    reviews: tuple[PlannedReview, ...]
+    added: tuple[PlannedReview, ...]
     bounds: tuple[Bound, ...]
     explanation: tuple[str, ...]
     constraints: Constraints
@@ -142,16 +144,13 @@ class Plan(Paged):
     timed_out: bool = False
 
     _paged_by: ClassVar[str] = "planner._plans.page:page_of"
-
-    @property
-    def backend(self) -> Backend | None:
-        """The kind of data frame of the input; None for other input."""
-        return self.constraints.reviews.backend
+    _verified_by: ClassVar[str] = "planner.verifying:of_plan"
+    _rows_are: ClassVar[str] = "added"
 
     @property
     def _why_none(self) -> str:
         """Why there is no plan, empty where there is one."""
-        none = self.status == PlanStatus.INFEASIBLE and not self.reviews
+        none = self.status == PlanStatus.INFEASIBLE and not self.added
         return "; ".join(self.explanation) if none else ""
 
     def headline(self) -> str:
@@ -170,17 +169,17 @@ class Plan(Paged):
     @property
     def count(self) -> int:
         """Number of extra reviews."""
-        return len(self.reviews)
+        return len(self.added)
 
     @property
     def cost(self) -> float:
         """Sum of the costs."""
-        return float(sum(review.cost for review in self.reviews))
+        return float(sum(review.cost for review in self.added))
 
     @property
     def affinity(self) -> float | None:
         """Sum of the affinities; None without affinities."""
-        values = [review.affinity for review in self.reviews if review.affinity is not None]
+        values = [review.affinity for review in self.added if review.affinity is not None]
         return None if self.constraints.cost.best is None else float(sum(values))
 
     @property
@@ -196,7 +195,7 @@ class Plan(Paged):
     @property
     def largest_load(self) -> int:
         """Maximum extra reviews per reviewer."""
-        return max(Counter(review.reviewer for review in self.reviews).values(), default=0)
+        return max(Counter(review.reviewer for review in self.added).values(), default=0)
 
     @property
     def largest_load_lower_bound(self) -> int | None:
@@ -204,12 +203,12 @@ class Plan(Paged):
         return self.least_load if PlanStatus(self.status).reaches and self.least_load else None
 
     @cached_property
-    def reviews_with_plan(self) -> Reviews:
+    def reviews(self) -> Reviews:
         """The table with the extra reviews as planned ones."""
         return with_extra(self.constraints.reviews, self.pairs)
 
     @property
-    def has_part(self) -> bool:
+    def _has_part(self) -> bool:
         """Whether there is no plan to the level but a partial one: the budget allows the fixed reviews."""
         fits = self.max_reviews is None or len(self.constraints.fixed) <= self.max_reviews
         none = self.status == PlanStatus.INFEASIBLE and self.levelled
@@ -221,7 +220,7 @@ class Plan(Paged):
         if self.status != PlanStatus.BEST_EFFORT:
             return None
         rules = self.constraints
-        table = self.reviews_with_plan
+        table = self.reviews
         lacking = rules.people.needs(table).each
         missing = tuple((table.items[i], int(lacking[i])) for i in np.flatnonzero(lacking).tolist())
         if self.recruits is None:
@@ -233,20 +232,20 @@ class Plan(Paged):
     def rules(self) -> list[RuleStanding]:
         """The status of the rules on who reviews an item together; empty if there is no plan."""
         none = self.status == PlanStatus.INFEASIBLE
-        return [] if none else standing(self.constraints.people, self.reviews_with_plan)
+        return [] if none else standing(self.constraints.people, self.reviews)
 
     @cached_property
     def reach(self) -> tuple[Reach, Reach]:
         """Papers in the largest group, of the existing reviews and with the plan."""
         target = target_named(self.target)
-        tables = self.constraints.reviews, self.reviews_with_plan
+        tables = self.constraints.reviews, self.reviews
         before, after = (Reach(target.largest_group(table).size, table.n_items) for table in tables)
         return before, after
 
     @cached_property
     def expected_errors(self) -> tuple[float, float] | None:
         """The median expected error of a paper before and with the plan, as a check has it; None for large tables."""
-        tables = self.constraints.reviews, self.reviews_with_plan
+        tables = self.constraints.reviews, self.reviews
         if not 0 < tables[1].n_reviews <= ERRORS_UP_TO:
             return None
         before, after = (outlook_of(structure_of(table), Assumptions()).error for table in tables)
@@ -273,13 +272,13 @@ class Plan(Paged):
         Examples
         --------
         >>> import pandas
-        >>> from planner import plan_extra_reviews
+        >>> import planner
         >>> frame = pandas.DataFrame({"email": ["ann", "ann", "bob", "bob"], "paper": [1, 2, 2, 3]})
-        >>> len(plan_extra_reviews(frame).added_to(frame))
+        >>> len(planner.plan(frame).added_to(frame))
         5
         """
         self._refuse_none("added_to")
-        return with_rows(frame, [review.reviewer for review in self.reviews], [review.item for review in self.reviews])
+        return with_rows(frame, [review.reviewer for review in self.added], [review.item for review in self.added])
 
     def mail(self) -> dict[Label, str]:
         """Return a letter to each reviewer invited; fixed reviews need no invitation.
@@ -291,30 +290,16 @@ class Plan(Paged):
 
         Examples
         --------
-        >>> from planner import plan_extra_reviews
+        >>> import planner
         >>> from reviewgraph import Reviews
-        >>> plan = plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
-        >>> list(plan.mail()) == [plan.reviews[0].reviewer]
+        >>> plan = planner.plan(Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+        >>> list(plan.mail()) == [plan.added[0].reviewer]
         True
         """
-        return letters(self.outgoing())
+        return letters(self._outgoing())
 
-    def outgoing(self) -> Outgoing:
-        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation.
-
-        Returns
-        -------
-        Outgoing
-            Pairs with the words of each invitation.
-
-        Examples
-        --------
-        >>> from planner import plan_extra_reviews
-        >>> from reviewgraph import Reviews
-        >>> plan = plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
-        >>> type(plan.outgoing()).__name__
-        'Outgoing'
-        """
+    def _outgoing(self) -> Outgoing:
+        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation."""
         table = self.constraints.reviews
         # With a target, reviews for an objective are explained by the target, too.
         helps = COMPARE
@@ -323,7 +308,7 @@ class Plan(Paged):
         return Outgoing(
             self.to_columns(),
             table.titles,
-            None if self.affinity is None else [review.affinity or 0.0 for review in self.reviews],
+            None if self.affinity is None else [review.affinity or 0.0 for review in self.added],
             helps,
             {(table.reviewers[j], table.items[i]) for j, i in self.constraints.fixed.tolist()},
             people=table.reviewers,
@@ -353,7 +338,7 @@ class Plan(Paged):
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "rules": [rule._asdict() for rule in self.rules],
             "fixed": None if self.constraints.facts is None else self.constraints.facts.to_dict(),
-            "reviews": [asdict(review) for review in self.reviews],
+            "reviews": [asdict(review) for review in self.added],
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
             "merges": self.merges,
             "rounds": None if self.rounds is None else self.rounds.to_dict(),
@@ -365,4 +350,8 @@ class Plan(Paged):
         """Return the reviews by column, as ``-o`` writes them."""
         price = "cost" if self.constraints.cost.best is None else "affinity"
         names = ("item", "reviewer", price, "joins", *(["gain"] if self.purchase is not None else []))
-        return {name: [getattr(review, name) for review in self.reviews] for name in names}
+        return {name: [getattr(review, name) for review in self.added] for name in names}
+
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        bounds = {name: [getattr(bound, name) for bound in self.bounds] for name in ("value", "kind", "sentence")}
+        return {**super()._tables(), "reviews": self.reviews.to_columns, "bounds": lambda: bounds}

@@ -155,7 +155,7 @@ class PlanProgress(Progress):
 
     Examples
     --------
-    ``plan_extra_reviews(reviews, progress=print)`` prints one whenever the plan or the bound improves.
+    ``planner.plan(reviews, search=Search(progress=print))`` prints one whenever the plan or the bound improves.
     """
 
     count: int | None = None

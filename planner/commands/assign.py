@@ -241,7 +241,7 @@ def assign(session: Session, /, **_: Any) -> None:
     session.expect_columns_used()
     destination = destination.settled(session, [*problem["reviewers"]], [*problem["items"]])
     with telling() as tell:
-        assignment = solve(**problem, progress=tell)
+        assignment = solve(**{**problem, "search": replace(problem["search"], progress=tell)})
     titles = {label: entry.title for label, entry in problem["items"].items() if entry.title}
     origin = origin._replace(files=tuple(session.files))
     assignment = replace(assignment, reviews=replace(assignment.reviews, titles=titles, origin=origin))
@@ -252,7 +252,7 @@ def assign(session: Session, /, **_: Any) -> None:
     if params["probabilities"] and assignment.randomised is not None:
         write_table(params["probabilities"], assignment.randomised.to_columns())
     unwritten = [output] if empty else []
-    complete = empty or destination.write(assignment.outgoing())
+    complete = empty or destination.write(assignment._outgoing())
     if params["alternates_file"] and assignment.alternates is not None:
         write_table(params["alternates_file"], assignment.alternates.to_columns())
     else:
@@ -298,13 +298,14 @@ def _unknown(session: Session, destination: Destination, problem: Mapping[str, A
 #: Parameters that are arguments of :func:`planner.assign` as they are.
 AS_GIVEN = (
     *("target", "fair", "floor"),
-    *("seed", "time_limit", "best_effort"),
+    "best_effort",
 )
 
 
 def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     """Read the files; returns the arguments of assigning, which papers do not count, and what is ignored."""
     from planner._assign.problem import LISTS
+    from reviewgraph._base import Search
     from reviewgraph.formats import nouns_of
     from reviewgraph.io import joined_pairs
 
@@ -329,6 +330,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     say_meta_reviews(phase_one, fixed, previous)
     arguments = {
         **{name: params[name] for name in AS_GIVEN},
+        "search": Search(params["time_limit"], params["seed"]),
         "demand": _numbers(session, items, "demand"),
         "load": unlisted | _numbers(session, reviewers, "load"),
         "min_load": dict.fromkeys(unlisted, 0) | _numbers(session, reviewers, "min_load"),

@@ -206,7 +206,8 @@ def plan(
     Enter reviewers who accepted in --fixed, and those who declined in --conflicts.
     """
     from planner._plans.page import page_of
-    from planner.planning import plan_extra_reviews
+    from planner.planning import plan as plan_reviews
+    from reviewgraph._base import Search
 
     # With an objective there is a level only where one is given.
     levelled = goal is None or session.is_given("target", unless="goal")
@@ -222,27 +223,29 @@ def plan(
     scored = int((reviews.only_scored().reviews_per_item > 0).sum())
     papers = scored if scored or options["match"] is None else reviews.n_items
     request: dict[str, Any] = {
-        "objective": goal or "level",
+        "goal": goal or "level",
+        "n": options["max_reviews"],
         "n_selected": None if select is None else select.of(papers),
         "min_reviews": options["min_reviews"] or None,
         **{name: options[name] for name in AS_GIVEN},
         **files,
     }
     with telling() as tell:
-        extra = plan_extra_reviews(reviews, cast("Any", target if levelled else None), progress=tell, **request)
+        request["search"] = Search(options["time_limit"], options["seed"], tell)
+        extra = plan_reviews(reviews, target=cast("Any", target if levelled else None), **request)
 
     # A partial plan is written, too.
     none = extra.status == "infeasible"
     if output and none:
         say(f"{output}: not written, since there is no plan")
-    complete = none or destination.write(extra.outgoing())
+    complete = none or destination.write(extra._outgoing())
     rounds = extra.rounds
     if rounds is not None and session.params["as_json"]:
         for proposal in _next_round(session, extra, destination):
             say(f"Next: {proposal}")
-    uploads = destination.uploads(session, extra.reviews)
+    uploads = destination.uploads(session, extra.added)
     known = {*reviews.reviewers, *files.get("willing", ())}
-    warnings = _warnings(session, destination, extra, known) if extra.reviews else []
+    warnings = _warnings(session, destination, extra, known) if extra.added else []
 
     def compose(shown: Plan, codes: Codes | None) -> Page:
         page = page_of(shown, output if output and codes is None else "")
@@ -260,17 +263,17 @@ def plan(
 def _warnings(session: Session, destination: Destination, extra: Plan, known: Collection[Label]) -> list[str]:
     """Return what may be wrong with the reviews since options are not given, or since a reviewer is not ``known``."""
     warnings = destination.warnings(session, [] if extra.constraints.reviews.origin.outsiders is None else ["willing"])
-    strangers = dict.fromkeys(review.reviewer for review in extra.reviews if review.reviewer not in known)
+    strangers = dict.fromkeys(review.reviewer for review in extra.added if review.reviewer not in known)
     if strangers and destination.upload.members:
         names = listed([*strangers])
         warnings.append(f"Not on the committee, as far as the files say: {names}. {destination.upload.members}")
     return warnings
 
 
-#: Parameters that are arguments of :func:`planner.plan_extra_reviews` as they are.
+#: Parameters that are arguments of :func:`planner.plan` as they are.
 AS_GIVEN = (
-    *("spare", "min_affinity", "max_per_item", "max_reviews"),
-    *("time_limit", "seed", "best_effort", "rounds", "match"),
+    *("spare", "min_affinity", "max_per_item"),
+    *("best_effort", "rounds", "match"),
 )
 
 
@@ -306,10 +309,10 @@ def _next_round(session: Session, extra: Plan, destination: Destination) -> list
     """Return how to plan the round after this one, once that is in a file; nothing for a last round."""
     rounds = extra.rounds
     output = session.params["output"]
-    if rounds is None or rounds.last or (extra.reviews and output is None):
+    if rounds is None or rounds.last or (extra.added and output is None):
         return []
     table = session.table(extra.constraints.reviews)
-    if extra.reviews and output and destination.upload.read_back:
+    if extra.added and output and destination.upload.read_back:
         table = _beside(session, table, output)
     if rounds.terms.first_phase:
         # The rounds are planned from the scores of the first phase.
@@ -330,10 +333,10 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
     again = session.again(NOT_AGAIN)
     output = destination.output
     upload = destination.upload
-    if extra.has_part and not session.params["best_effort"]:
+    if extra._has_part and not session.params["best_effort"]:
         why = "the closest plan, and the reviewers to recruit for the rest"
         return Next.of("plan", table, again, "--best-effort", why=why)
-    if not extra.reviews or (output and not upload.read_back):
+    if not extra.added or (output and not upload.read_back):
         return Next.of("calibrate" if extra.attained and reviews.scored.all() else "check", table)
     if output is None and unreviewed(reviews)[1].any():
         # The plan may ask for reviews that exist.

@@ -1,9 +1,12 @@
+from .arguments import Search as Search
 from .arguments import as_numbers as as_numbers
 from .arguments import check_draws as check_draws
 from .arguments import check_magnitude as check_magnitude
 from .arguments import checked as checked
 from .arguments import count_of as count_of
 from .arguments import refuse as refuse
+from .arguments import selected_of as selected_of
+from .arguments import unexpected as unexpected
 from .arguments import whole_seed as whole_seed
 from .arrays import TIE as TIE
 from .arrays import BoolArray as BoolArray
@@ -37,6 +40,7 @@ from .labels import encode as encode
 from .labels import first_repeated as first_repeated
 from .labels import natural_key as natural_key
 from .labels import places as places
+from .lazy import attach as attach
 from .page import Column as Column
 from .page import Fact as Fact
 from .page import Fold as Fold
@@ -52,14 +56,15 @@ from .page import Section as Section
 from .page import Table as Table
 from .page import paper_columns as paper_columns
 from .results import Backend as Backend
-from .results import Paged as Paged
 from .results import Progress as Progress
 from .results import Result as Result
 from .results import Status as Status
 from .results import backend_of as backend_of
+from .results import is_same as is_same
 from .storing import csv_parts as csv_parts
 from .storing import csv_text as csv_text
 from .storing import draft_beside as draft_beside
+from .storing import json_text as json_text
 from .storing import line_of as line_of
 from .storing import plain as plain
 from .storing import record_of as record_of

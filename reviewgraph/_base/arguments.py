@@ -7,13 +7,15 @@ data, such as reviews and pairs, are left to the functions that read them.
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, overload
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import InputError, warn
 from reviewgraph._base.text import listed
 
 if TYPE_CHECKING:
@@ -132,6 +134,7 @@ def _object(name: str, words: str = "") -> Kind:
 
 
 KINDS |= {name: _object(name) for name in OBJECTS}
+KINDS["Search"] = _object("Search", "a Search such as Search(time_limit=60)")
 KINDS["Generator"] = _object("Generator", "a numpy.random.Generator such as numpy.random.default_rng(0)")
 
 
@@ -223,6 +226,24 @@ def count_of(value: Any, name: str) -> int:
     return int(value)
 
 
+def selected_of(number: int | str, most: int) -> int:
+    """Return the number of items to select, which may be a percentage of those that can be selected.
+
+    >>> selected_of(3, 25), selected_of("10%", 25)
+    (3, 3)
+    """
+    if not isinstance(number, str):
+        return number
+    try:
+        share = float(number.strip().removesuffix("%")) if number.strip().endswith("%") else -1.0
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 100:
+        message = f'n_selected: expected a number of items, or a percentage as in "20%", found {number!r}'
+        raise InputError(message)
+    return int(share / 100 * most + 0.5)
+
+
 def whole_seed(seed: int | np.random.Generator) -> int:
     """Return a seed as a whole number, which a generator draws."""
     if isinstance(seed, int):
@@ -230,28 +251,81 @@ def whole_seed(seed: int | np.random.Generator) -> int:
     return int(seed if isinstance(seed, Integral) else seed.integers(LARGEST))
 
 
-#: What a keyword may mean in a function that has another name for it, the likelier first.
+# Bounds of a search.
+
+
+@dataclass(frozen=True)
+class Search:
+    """Time limit, random seed and progress of :func:`plan` and :func:`assign`, passed as ``search``.
+
+    Parameters
+    ----------
+    time_limit
+        Seconds. At the limit, and after Ctrl-C, the best result so far is returned. None (default) for no limit: the
+        search ends by itself, with the same result on every machine.
+    seed
+        Seed or generator of random choices, 0 by default.
+    progress
+        Called with an object that has the seconds, the step in words, and what is known so far; None by default.
+
+    Raises
+    ------
+    InputError
+        If a value is malformed, or the time limit negative.
+
+    Examples
+    --------
+    >>> Search(time_limit=60)
+    Search(time_limit=60, seed=0, progress=None)
+    """
+
+    time_limit: float | None = None
+    seed: int | np.random.Generator = 0
+    progress: Callable[[Any], object] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse malformed values."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            hint = str(field.type).replace("int", "count")
+            if value is not None or "None" not in hint:
+                refuse(field.name, value, hint)
+        if self.time_limit is not None and not 0 <= self.time_limit <= math.inf:
+            message = f"time_limit: expected seconds, 0 or more, found {self.time_limit!r}"
+            raise InputError(message)
+
+
+#: What a keyword may mean in a function that has another name for it, the likelier first: a name, or words with "=".
 MEANT: dict[str, tuple[str, ...]] = {
     "load": ("capacity", "spare"),
-    "loads": ("load", "capacity", "spare"),
-    "max_load": ("load", "capacity", "spare"),
+    **dict.fromkeys(("loads", "max_load", "reviews_per_reviewer"), ("load", "capacity", "spare")),
     "capacity": ("load",),
     "spare": ("load",),
     "demand": ("min_reviews",),
-    "demands": ("demand", "min_reviews"),
     "min_reviews": ("demand",),
-    "reviews_per_item": ("demand", "min_reviews"),
+    **dict.fromkeys(
+        ("demands", "reviews_per_item", "reviews_per_paper", "reviewers_per_paper", "n_reviewers_per_paper"),
+        ("demand", "min_reviews"),
+    ),
+    **dict.fromkeys(
+        ("budget", "k", "max_reviews", "max_review", "n_reviews", "n_extra", "num_reviews", "extra"),
+        ("n", "n_selected"),
+    ),
     "lottery": ("max_probability",),
-    "random_state": ("seed",),
-    "rng": ("seed",),
-    "n": ("n_selected",),
-    "select": ("n_selected",),
+    **dict.fromkeys(("seed", "random_state", "rng", "random_seed"), ("seed", "search=Search(seed=...)")),
+    **dict.fromkeys(("time_limit", "timeout", "max_time", "seconds"), ("search=Search(time_limit=...)",)),
+    **dict.fromkeys(("progress", "callback", "verbose"), ("progress", "search=Search(progress=...)")),
+    **dict.fromkeys(("n", "select", "n_accept", "top"), ("n_selected",)),
+    "objective": ("goal",),
+    "paper": ("item",),
+    "papers": ("items",),
     "level": ("target",),
 }
 #: Arguments of what reads a data frame.
-_OF_FRAMES = ("columns", "score", "criteria", "scale", "lower_is_better", "duplicates", "merge", "accept")
-#: Names of columns, as arguments.
-_OF_COLUMNS = ("reviewer", "item", "title", "confidence", "criterion")
+_OF_FRAMES = (
+    *("columns", "reviewer", "item", "paper", "score", "criteria", "scale", "title", "confidence", "criterion"),
+    *("lower_is_better", "duplicates", "merge", "accept"),
+)
 
 
 def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
@@ -259,24 +333,44 @@ def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
 
     >>> print(unexpected("check", "capacity", ["load", "conflicts"]))
     check() got an unexpected keyword argument 'capacity'; did you mean load?
+    >>> print(unexpected("plan", "seed", ["n", "search"]))
+    plan() got an unexpected keyword argument 'seed'; did you mean search=Search(seed=...)?
     >>> print(unexpected("check", "score", ["reviews", "load"]))
-    check() got an unexpected keyword argument 'score'; pass Reviews.from_frame(frame, score=...) as reviews
-    >>> print(unexpected("Reviews.from_frame", "reviewer", ["frame", "columns"]))
-    Reviews.from_frame() got an unexpected keyword argument 'reviewer'; did you mean columns={"reviewer": ...}?
+    check() got an unexpected keyword argument 'score'; pass Reviews(table, score=...) as reviews
     """
     from difflib import get_close_matches
 
-    column = f'columns={{"{name}": ...}}'
-    meant = [keyword for keyword in MEANT.get(name, ()) if keyword in taken] or get_close_matches(name, taken, 1)
+    meant = [words for words in MEANT.get(name, ()) if words.partition("=")[0] in taken]
+    meant = meant or get_close_matches(name, taken, 1)
     advice = ""
-    if name in _OF_COLUMNS and "columns" in taken:
-        advice = f"; did you mean {column}?"
-    elif name in (*_OF_FRAMES, *_OF_COLUMNS) and "reviews" in taken:
-        read = f"{name}=..." if name in _OF_FRAMES else column
-        advice = f"; pass Reviews.from_frame(frame, {read}) as reviews"
+    if name in _OF_FRAMES and "reviews" in taken:
+        advice = f"; pass Reviews(table, {name}=...) as reviews"
     elif meant:
         advice = f"; did you mean {meant[0]}?"
     return TypeError(f"{caller}() got an unexpected keyword argument {name!r}{advice}")
+
+
+def renamed(caller: str, keywords: Mapping[str, Any], old: Mapping[str, str]) -> dict[str, Any]:
+    """Return keywords under their new names, with a DeprecationWarning for each old one; ``"search.seed"`` is a field.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     renamed("plan", {"max_reviews": 5}, {"max_reviews": "n"}), str(caught[0].message)
+    ({'n': 5}, 'plan(): max_reviews is n=... from now on; the old name will be removed')
+    """
+    new = {name: value for name, value in keywords.items() if name not in old}
+    for name in keywords.keys() & old.keys():
+        place, _, field = old[name].partition(".")
+        words = f"{place}=Search({field}=...)" if field else f"{place}=..."
+        warn(f"{caller}(): {name} is {words} from now on; the old name will be removed", DeprecationWarning)
+        value = keywords[name]
+        if field:
+            value = replace(new.get(place) or Search(), **{field: value})
+        elif place in new:
+            message = f"{caller}() got both {place!r} and {name!r}, its old name"
+            raise TypeError(message)
+        new[place] = value
+    return new
 
 
 @overload
@@ -284,15 +378,17 @@ def checked(function: Callable[P, R]) -> Callable[P, R]: ...
 
 
 @overload
-def checked(*, also: Collection[str] = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def checked(
+    *, options: type | None = ..., old: Mapping[str, str] = ...
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
-def checked(function: Any = None, *, also: Collection[str] = ()) -> Any:
+def checked(function: Any = None, *, options: type | None = None, old: Mapping[str, str] | None = None) -> Any:
     """Return a function that raises :class:`InputError` for arguments which its hints exclude.
 
     ``None`` is accepted where the hint has it; a seed must not be negative. Numbers become those of double precision,
-    whole ones stay. ``also`` are the keywords that ``**given`` takes. Other keywords are a TypeError, which names the
-    one that may be meant.
+    whole ones stay. ``options`` is the TypedDict of the keywords that ``**options`` takes, and ``old`` has new names by
+    old ones, which warn. Other keywords are a TypeError, which names the one that may be meant.
 
     >>> @checked
     ... def repeated(text: "str", times: "int" = 2) -> "str":
@@ -303,11 +399,15 @@ def checked(function: Any = None, *, also: Collection[str] = ()) -> Any:
     Traceback (most recent call last):
     reviewgraph._base.errors.InputError: times: expected a whole number, found 1.5
     """
-    return _checked(function) if function is not None else functools.partial(_checked, also=also)
+    if function is not None:
+        return _checked(function)
+    return functools.partial(_checked, options=options, old=old or {})
 
 
-def _checked(function: Callable[P, R], also: Collection[str] = ()) -> Callable[P, R]:
+def _checked(function: Callable[P, R], options: type | None = None, old: Mapping[str, str] | None = None) -> Any:
     hints = {name: str(hint) for name, hint in function.__annotations__.items() if name != "return"}
+    further = {} if options is None else {name: _words(hint) for name, hint in options.__annotations__.items()}
+    hints |= further
     taken = {name: kinds for name, hint in hints.items() if (kinds := kinds_of(hint))}
     if "seed" in taken:
         taken["seed"] = kinds_of(hints["seed"].replace("int", "count"))
@@ -318,20 +418,24 @@ def _checked(function: Callable[P, R], also: Collection[str] = ()) -> Callable[P
     many = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
     check = _refuse
     double = in_double
-    words = function.__qualname__
+    words = function.__qualname__.removesuffix(".__init__")
     refused = unexpected
-    accepted = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *also)
-    is_open = bool(code.co_flags & TAKES_ANY) and not also
+    accepted = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *further)
+    is_open = bool(code.co_flags & TAKES_ANY) and options is None
+    rename = renamed
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        keywords: dict[str, Any] = kwargs
+        if old and not old.keys().isdisjoint(kwargs):
+            keywords = rename(words, kwargs, old)
         named = [(names[k] if k < len(names) else many[0], value) for k, value in enumerate(args)]
-        for name, value in [*named, *kwargs.items()]:
+        for name, value in [*named, *keywords.items()]:
             if name in taken and not (value is None and name in optional):
                 check(name, value, taken[name])
         values: Any = [double(value) if name in numbers else value for name, value in named]
-        more: Any = {name: double(value) if name in numbers else value for name, value in kwargs.items()}
+        more: Any = {name: double(value) if name in numbers else value for name, value in keywords.items()}
         if not is_open:
-            for name in kwargs:
+            for name in keywords:
                 if name not in accepted:
                     raise refused(words, name, accepted)
         return function(*values, **more)
@@ -339,3 +443,8 @@ def _checked(function: Callable[P, R], also: Collection[str] = ()) -> Callable[P
     # With the globals of the function, so that inspection finds it in the function's module.
     made = FunctionType(run.__code__, function.__globals__, function.__name__, None, run.__closure__)
     return functools.wraps(function)(made)
+
+
+def _words(hint: Any) -> str:
+    """Return the text of a hint of a TypedDict."""
+    return str(getattr(hint, "__forward_arg__", hint))

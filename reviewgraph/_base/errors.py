@@ -38,7 +38,7 @@ class LabelWarning(UserWarning):
     """Similar labels were joined, or labels of a side table are not in the reviews; the message counts them."""
 
 
-def warn(message: str, category: type[UserWarning]) -> None:
+def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line that called the packages, however deep below it the warning arises."""
     level = 2
     frame = sys._getframe(1)
@@ -49,7 +49,7 @@ def warn(message: str, category: type[UserWarning]) -> None:
 
 
 #: Packages of ours whose names other distributions bear, too; ours has ``__distribution__``.
-_SHARED = ("planner",)
+_SHARED = ("lsc", "planner")
 
 
 def say_foreign(name: str, module: str) -> str:
@@ -63,6 +63,6 @@ def say_foreign(name: str, module: str) -> str:
         return ""
     place = getattr(sys.modules[package], "__file__", None) or "an unknown place"
     return (
-        f"{name}: expected the package {package} of reviewgraph, found that of another project ({place}); install "
-        "reviewgraph into an environment of its own, as in pipx install reviewgraph"
+        f"{name}: expected the package {package} of reviewgraph, found another one ({place}); rename "
+        "it if it is your own, or install reviewgraph into an environment of its own, as in pipx install reviewgraph"
     )

@@ -7,6 +7,7 @@ they are first read. :data:`RENDERERS` know no result.
 from __future__ import annotations
 
 import base64
+import io
 import math
 import os
 import re
@@ -15,15 +16,17 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import write_whole
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: What renders pages and pictures, as ``"module:name"`` by form; these modules import this one.
 RENDERERS = {
     "text": "reviewgraph.report.text:in_terminal",
-    "markdown": "reviewgraph.report.text:in_markdown",
     "html": "reviewgraph.report.html:document",
     "notebook": "reviewgraph.report.html:fragment",
     "svg": "reviewgraph.report.html:svg_of",
@@ -82,19 +85,29 @@ class Folded:
     template: ClassVar[str] = "folded"
 
 
+class Chart(Protocol):
+    """What a picture shows: drawn as SVG at a width in pixels, or with Matplotlib."""
+
+    def __call__(self, width: int) -> Any:
+        """Return the chart as SVG."""
+
+    def on(self, ax: Axes, worded: Callable[[str], str]) -> None:
+        """Draw the chart in the units of its data, in changed words."""
+
+
 @dataclass(frozen=True, repr=False)
 class Picture:
     """A picture, drawn once for phones and once for screens and paper; a notebook shows it with its words.
 
     ``name`` is unique on the page; ``words`` are the caption and the description for readers who do not see it;
-    ``draw`` takes a width in pixels; ``instead`` is the sentence that replaces a picture without information;
+    ``draw`` is the chart; ``instead`` is the sentence that replaces a picture without information;
     ``worded`` changes the words that are written into the picture.
     """
 
     name: str
     title: str
     words: str
-    draw: Callable[[int], Any]
+    draw: Chart
     instead: str = ""
     worded: Callable[[str], str] = str
 
@@ -113,29 +126,48 @@ class Picture:
         """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
         return _rendered("svg", self)
 
+    def on(self, ax: Axes) -> Axes:
+        """Draw the picture on axes of Matplotlib, in the units of its data, and return these."""
+        if not hasattr(ax, "axhline"):
+            message = f"ax: expected axes of Matplotlib, such as plt.gca(), found {type(ax).__name__}"
+            raise InputError(message)
+        self.draw.on(ax, self.worded)
+        ax.set_title(self.title)
+        return ax
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to an SVG file, whole or not at all.
+        """Write the picture to a file, whole or not at all.
 
         Parameters
         ----------
         path
-            Name of the file, which ends with ``.svg``.
+            Name of the file: ``.svg``, or ``.png`` or ``.pdf`` by Matplotlib.
 
         Raises
         ------
         InputError
-            If the suffix is another.
+            If the name has another ending, or Matplotlib is missing.
         """
-        if Path(path).suffix.lower() != ".svg":
-            message = f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; convert the SVG file"
+        ending = Path(path).suffix.lower()
+        if ending not in (".svg", ".png", ".pdf"):
+            message = f"path: expected a name that ends with .svg, .png or .pdf, found {os.fspath(path)!r}"
             raise InputError(message)
-        write_whole(path, self.svg)
+        write_whole(path, self.svg if ending == ".svg" else self._by_matplotlib(ending))
+
+    def _by_matplotlib(self, ending: str) -> bytes:
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            message = f"path: {ending} needs Matplotlib (python -m pip install matplotlib); .svg needs nothing"
+            raise InputError(message) from error
+        figure = Figure(layout="constrained")
+        self.on(figure.subplots())
+        file = io.BytesIO()
+        figure.savefig(file, format=ending[1:], dpi=200)
+        return file.getvalue()
 
     def __repr__(self) -> str:
         return f"<Picture {self.name}: {self.title}>"
-
-    def _repr_svg_(self) -> str:
-        return self.svg
 
     def _repr_html_(self) -> str:
         """Return the picture as an image, which keeps its styles and names apart from those of the page."""
@@ -151,6 +183,8 @@ class Picture:
 
 Kind: TypeAlias = Literal["text", "number", "choice"]
 
+#: The name of the table of a result's own rows.
+ROWS = "rows"
 #: Rows of a table shown at a time.
 SHOWN = 25
 #: Further digits to which numbers are rounded first, so that halves are rounded alike on every machine.
@@ -362,6 +396,8 @@ class Page:
         The files, as typed.
     nouns
         What readers call papers and reviewers; renderers change the words of the page accordingly.
+    where
+        How readers of a terminal get all rows of a section, whose name replaces ``{}``.
     """
 
     title: str
@@ -375,6 +411,7 @@ class Page:
     following: Sequence[Next] = ()
     subject: str = ""
     nouns: Nouns = Nouns()
+    where: str = "--verbose {}"
 
     def text(self, detail: str = "", width: int | None = None, *, colour: bool = False) -> str:
         """Return the page for a terminal.
@@ -401,11 +438,6 @@ class Page:
         """
         page = reworded(self)
         return _rendered("text", page, page.detailed(detail), width, colour=colour, whole=detail != "all")
-
-    def markdown(self, detail: str = "all") -> str:
-        """Return the page as Markdown, with all sections unless ``detail`` names some."""
-        page = reworded(self)
-        return _rendered("markdown", page, page.detailed(detail))
 
     def html(self) -> str:
         """Return the page as one HTML file, which loads nothing."""
@@ -438,10 +470,6 @@ class Page:
         """Return what is seen first for notebooks."""
         return _rendered("notebook", reworded(self))
 
-    def _repr_markdown_(self) -> str:
-        """Return what is seen first as Markdown."""
-        return self.markdown(detail="")
-
 
 def reworded(page: Page) -> Page:
     """Return a page in the nouns of its readers; cells of tables and commands stay as they are."""
@@ -462,7 +490,8 @@ def _reworded(value: Any, worded: Callable[[str], str]) -> Any:
         return [_reworded(part, worded) for part in value]
     if isinstance(value, Section):
         return Section(value.name, worded(value.heading), lambda: _reworded(value.parts, worded))
-    if not is_dataclass(value) or isinstance(value, type):
+    # Rows of a result have the names of its data frames.
+    if not is_dataclass(value) or isinstance(value, type) or (isinstance(value, Table) and value.name == ROWS):
         return value
     kept = KEPT.get(type(value), ())
     # Choices are our words; other cells are data.
@@ -475,7 +504,7 @@ def _reworded(value: Any, worded: Callable[[str], str]) -> Any:
 
 #: What is not said in our words: names, data, and pictures before they are drawn.
 KEPT: Mapping[type, tuple[str, ...]] = {
-    Page: ("subject", "nouns", "good"),
+    Page: ("subject", "nouns", "good", "where"),
     Table: ("name", "links", "live", "shown", "section"),
     Column: ("values", "kind", "digits"),
     Picture: ("name", "draw", "worded"),

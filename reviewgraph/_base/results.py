@@ -1,23 +1,26 @@
-"""The common interface of results: status, dictionary, data frame, display in shells and notebooks, pictures."""
+"""The common interface of results: page, data frames, dictionary, files, pictures, status, and equality by value."""
 
 from __future__ import annotations
 
+import math
+import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args, overload
 
 from reviewgraph._base.arguments import checked
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import counted, visible
+from reviewgraph._base.errors import InputError, warn
+from reviewgraph._base.storing import Content, csv_text, json_text, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import pandas
     import polars
     import pyarrow
+    from matplotlib.axes import Axes
     from narwhals.typing import IntoDataFrame
 
     from reviewgraph._base.page import Page, Picture
@@ -25,8 +28,13 @@ if TYPE_CHECKING:
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
-#: Rows that a notebook shows of a result.
-SHOWN = 10
+#: Attributes and methods of results under the names that they had before 1.0, for one release.
+RENAMED = {
+    "page": "summary",
+    "reviews_with_plan": "reviews",
+    "table": "reviews",
+    "reviewers": "critical_reviewers",
+}
 
 
 class Status(StrEnum):
@@ -53,6 +61,12 @@ class Status(StrEnum):
         return repr(self.value)
 
 
+class Computed(Status):
+    """The status of what is computed directly."""
+
+    EXACT = "exact", "computed directly, without a search that could end early"
+
+
 @dataclass(frozen=True)
 class Progress:
     """Progress of a long computation, the argument of every ``progress`` callback.
@@ -73,7 +87,22 @@ class Progress:
 
 
 class Result(ABC):
-    """A result as a dictionary, a data frame and, in a shell, as one line; in a notebook, as its first rows."""
+    """A result: printed as a page, with its rows as data frames, its pictures, and its content as a dictionary or file.
+
+    Results of equal content are equal; they cannot be hashed.
+
+    Attributes
+    ----------
+    status
+        How the computation ended; ``status.text`` explains it.
+    reviews
+        The reviews that it is about, of a plan with those that are planned.
+    """
+
+    #: The function that tells the result as a page, as ``"module:name"``; its module imports that of the result.
+    _paged_by: ClassVar[str] = "reviewgraph.report.rows:page_of"
+    #: What :meth:`to_columns` has a row of, in the plural.
+    _rows_are: ClassVar[str] = "rows"
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +116,7 @@ class Result(ABC):
         Examples
         --------
         >>> from reviewgraph import Reviews, check
-        >>> check(Reviews.from_pairs([("ann", 1), ("bob", 1)])).to_dict()["level"]
+        >>> check(Reviews([("ann", 1), ("bob", 1)])).to_dict()["level"]
         'double'
         """
 
@@ -103,7 +132,7 @@ class Result(ABC):
         Examples
         --------
         >>> from reviewgraph import Reviews
-        >>> Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1)]).to_columns()["score"]
+        >>> Reviews([("ann", 1, 3.0), ("bob", 1)]).to_columns()["score"]
         [3.0, None]
         """
 
@@ -119,7 +148,7 @@ class Result(ABC):
         Examples
         --------
         >>> from reviewgraph import Reviews
-        >>> Reviews.from_pairs([("ann", 1), ("bob", 1)]).headline()
+        >>> Reviews([("ann", 1), ("bob", 1)]).headline()
         '2 reviewers, 1 item, 2 reviews'
         """
 
@@ -134,57 +163,15 @@ class Result(ABC):
             message = f"{what}: expected a result with rows, found none ({self.headline()}): {self._why_none}"
             raise InputError(message)
 
-    @property
-    def backend(self) -> Backend | None:
-        """The kind of data frame that the reviews came in; None for other sources."""
-        kind: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
-        return kind
+    # Equality
 
-    if TYPE_CHECKING:
+    def __eq__(self, other: object) -> bool:
+        """Whether another result is of the same kind and equal content; NaN equals NaN."""
+        return is_same(self, other) if isinstance(other, Result) else NotImplemented
 
-        @overload
-        def to_frame(self, backend: Literal["pandas"]) -> pandas.DataFrame: ...
-        @overload
-        def to_frame(self, backend: Literal["polars"]) -> polars.DataFrame: ...
-        @overload
-        def to_frame(self, backend: Literal["pyarrow"]) -> pyarrow.Table: ...
-        @overload
-        def to_frame(self, backend: None = None) -> Any: ...
+    __hash__ = None  # type: ignore[assignment]
 
-    @checked
-    def to_frame(self, backend: Backend | None = None) -> Any:
-        """Return :meth:`to_columns` as a data frame.
-
-        Parameters
-        ----------
-        backend
-            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default that of the reviews; pandas for reviews from other
-            sources.
-
-        Returns
-        -------
-        DataFrame
-            One row per row of the result; columns of mixed types become text.
-
-        Raises
-        ------
-        InputError
-            If the backend is none of these, or not installed; if an assignment or a plan is infeasible.
-
-        Examples
-        --------
-        >>> from reviewgraph import Reviews
-        >>> float(Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1, 4.0)]).to_frame("pandas")["score"].mean())
-        3.5
-        """
-        self._refuse_none("to_frame")
-        return frame_of(self.to_columns(), backend or self.backend)
-
-    def _first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
-        """Return the first rows by column, and the number of all rows."""
-        columns = self.to_columns()
-        total = max(map(len, columns.values()), default=0)
-        return {name: column[:most] for name, column in columns.items()}, total
+    # Printing
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._said()}>"
@@ -193,12 +180,276 @@ class Result(ABC):
         """Return the headline, and why there are no rows where there is no answer."""
         return ": ".join(filter(None, (self.headline(), self._why_none)))
 
+    def __str__(self) -> str:
+        """Return the page as text."""
+        return str(self.summary())
+
     def _repr_html_(self) -> str:
-        """Return the headline and the first rows for notebooks."""
-        columns, total = self._first_rows(SHOWN)
-        more = f"and {counted(total - SHOWN, 'more row')}; to_frame() has all" if total > SHOWN else ""
-        above = _element("p", f"{type(self).__name__}: {self._said()}")
-        return f"<div>{above}{_table(columns)}{_element('p', more) if more else ''}</div>"
+        """Return the page for notebooks."""
+        return self.summary()._repr_html_()
+
+    def summary(self) -> Page:
+        """Return the result as a page for people to read, which ``print(result)`` prints.
+
+        Returns
+        -------
+        Page
+            Its methods ``text`` and ``html`` have all details, too.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews, check
+        >>> print(check(Reviews([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)])).summary())
+        COMPARABLE: all 2 papers, for certain
+          Reviews         4 by 2 reviewers, 2 per paper; no scores yet
+          Best 1          picked right: 79 % now, 82 % with 2 more (assumed noise)
+          If one is lost  still comparable for certain
+        """
+        return self._in_python(self._page())
+
+    def _in_python(self, page: Page) -> Page:
+        """Return a page for readers who call methods."""
+        return replace(page, where="summary().text('{}')")
+
+    def _page(self, **options: Any) -> Page:
+        page: Page = resolve_name(self._paged_by)(self, **options)
+        return page
+
+    # Data frames
+
+    @property
+    def _backend(self) -> Backend | None:
+        """The kind of data frame that the reviews came in; None for other sources."""
+        own: Backend | None = vars(self).get("backend")
+        return own or getattr(getattr(self, "reviews", None), "backend", None)
+
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        """Return the tables of the result by name, that of :meth:`to_columns` first."""
+        return {self._rows_are: self.to_columns}
+
+    if TYPE_CHECKING:
+
+        @overload
+        def to_frame(self, what: str | None = None, *, backend: Literal["pandas"]) -> pandas.DataFrame: ...
+        @overload
+        def to_frame(self, what: str | None = None, *, backend: Literal["polars"]) -> polars.DataFrame: ...
+        @overload
+        def to_frame(self, what: str | None = None, *, backend: Literal["pyarrow"]) -> pyarrow.Table: ...
+        @overload
+        def to_frame(self, what: str | None = None, *, backend: None = None) -> Any: ...
+
+    @checked
+    def to_frame(self, what: str | None = None, *, backend: Backend | None = None) -> Any:
+        """Return a table of the result as a data frame.
+
+        Parameters
+        ----------
+        what
+            Name of the table; by default that of :meth:`to_columns`. An unknown name raises InputError, which lists the
+            valid ones.
+        backend
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default that of the reviews; for reviews from other sources
+            the first of these that is installed.
+
+        Returns
+        -------
+        DataFrame
+            One row per row of the table; columns of mixed types become text.
+
+        Raises
+        ------
+        InputError
+            If there is no such table; if the backend is none of these, or not installed; if an assignment or a plan is
+            infeasible.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> reviews = Reviews([("ann", 1, 3.0), ("bob", 1, 4.0)])
+        >>> float(reviews.to_frame(backend="pandas")["score"].mean())
+        3.5
+        """
+        if what in get_args(Backend):
+            words = f"to_frame({what!r}) is to_frame(backend={what!r}) from now on; the old form will be removed"
+            warn(words, DeprecationWarning)
+            what, backend = None, what
+        tables = self._tables()
+        name = what or next(iter(tables))
+        if name not in tables:
+            message = f"what: expected {_either(map(repr, tables))}, found {what!r}"
+            raise InputError(message)
+        self._refuse_none("to_frame")
+        return frame_of(tables[name](), backend or self._backend)
+
+    # Files
+
+    @checked
+    def save(self, path: str | os.PathLike[str]) -> None:
+        r"""Write the result to a file, whole or not at all; the end of its name says what is written.
+
+        Parameters
+        ----------
+        path
+            ``.json`` for :meth:`to_dict`, ``.html`` for the page with all details, ``.csv`` and ``.xlsx`` for the rows
+            of :meth:`to_columns`.
+
+        Raises
+        ------
+        InputError
+            If the name has another ending, the file cannot be written, or there are no rows.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from reviewgraph import Reviews
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Reviews([("ann", 1, 3.0)]).save(f"{folder}/reviews.csv")
+        ...     Path(folder, "reviews.csv").read_text()
+        'reviewer,item,score\nann,1,3.0\n'
+        """
+        self._write(path, self._contents())
+
+    def _write(self, path: str | os.PathLike[str], contents: Mapping[str, Callable[[], Content]]) -> None:
+        ending = Path(path).suffix.lower()
+        if ending not in contents:
+            message = f"path: expected a name that ends with {_either(contents)}, found {os.fspath(path)!r}"
+            raise InputError(message)
+        write_whole(path, contents[ending]())
+
+    def _contents(self) -> dict[str, Callable[[], Content]]:
+        """Return what files hold, by the end of their names."""
+
+        def table(write: Callable[[Mapping[str, Sequence[Any]]], Content]) -> Content:
+            self._refuse_none("save")
+            return write(self.to_columns())
+
+        return {
+            ".json": lambda: json_text(self.to_dict()),
+            ".html": lambda: self.summary().html(),
+            ".csv": lambda: table(csv_text),
+            ".xlsx": lambda: table(resolve_name("reviewgraph.formats.workbooks:write_xlsx")),
+        }
+
+    # Pictures
+
+    if TYPE_CHECKING:
+
+        @overload
+        def plot(self, name: str | None = None, *, ax: None = None) -> Picture: ...
+        @overload
+        def plot(self, name: str | None = None, *, ax: Axes) -> Axes: ...
+
+    @checked
+    def plot(self, name: str | None = None, *, ax: Axes | None = None) -> Any:
+        """Return one of the pictures of the page, or draw it with Matplotlib.
+
+        Parameters
+        ----------
+        name
+            Name of the picture; by default the first that shows more than one number.
+        ax
+            Axes of Matplotlib to draw on, in the units of the data: ``ax.axhline(5)`` is at a score of 5.
+
+        Returns
+        -------
+        Picture or Axes
+            The picture, which notebooks show, with ``svg`` and ``save("x.svg")``; with ``ax`` these axes.
+
+        Raises
+        ------
+        InputError
+            If there is nothing to draw, or no picture has the name; the message lists the valid ones.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews([("ann", 1), ("ann", 2), ("bob", 2)]).plot("loads")
+        <Picture loads: Papers per reviewer>
+        """
+        return self._picture(name, ax)
+
+    def _picture(self, name: str | None, ax: Axes | None, **options: Any) -> Picture | Axes:
+        pictures: Sequence[Picture] = self._page(**options).pictures
+        if not pictures:
+            message = f"plot: nothing to draw ({self._said()})"
+            raise InputError(message)
+        named = {picture.name: picture for picture in pictures}
+        if name is not None and name not in named:
+            message = f"name: expected {_either(map(repr, named))}, found {name!r}"
+            raise InputError(message)
+        # By default no chart whose sentence says as much.
+        telling = next((picture for picture in pictures if not picture.instead), pictures[0])
+        picture = telling if name is None else named[name]
+        return picture if ax is None else picture.on(ax)
+
+    if TYPE_CHECKING:
+
+        @property
+        def status(self) -> Status: ...
+        @property
+        def reviews(self) -> Any: ...
+
+    else:
+
+        def __dir__(self) -> list[str]:
+            return sorted({*super().__dir__(), "status"})
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the status of a result without one of its own; what an old name meant, with a warning."""
+            if name == "status":
+                return Computed.EXACT
+            if hasattr(type(self), name):
+                # A property raised AttributeError: it says why.
+                return object.__getattribute__(self, name)
+            new = RENAMED.get(name, "")
+            if not new or not hasattr(self, new):
+                message = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(message, name=name, obj=self)
+            owner = type(self).__name__
+            warn(f"{owner}.{name} is {owner}.{new} from now on; the old name will be removed", DeprecationWarning)
+            return getattr(self, new)
+
+
+def _either(names: Any) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else str(last)
+
+
+def is_same(first: Any, second: Any) -> bool:
+    """Whether two values have equal content, NaN like NaN; dataclasses are compared by their fields.
+
+    Fields with ``compare=False`` do not count.
+
+    >>> is_same([1, float("nan")], [1, float("nan")]), is_same({"a": (1,)}, {"a": (2,)})
+    (True, False)
+    """
+    if first is second:
+        return True
+    if is_dataclass(first) and not isinstance(first, type):
+        names = [entry.name for entry in fields(first) if entry.compare]
+        return type(first) is type(second) and all(
+            is_same(getattr(first, name), getattr(second, name)) for name in names
+        )
+    if hasattr(first, "tolist") and hasattr(first, "shape"):  # an array or a number of NumPy
+        return getattr(second, "shape", None) == first.shape and _same_arrays(first, second)
+    if isinstance(first, float) and isinstance(second, float):
+        return first == second or (math.isnan(first) and math.isnan(second))
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(is_same(value, second[key]) for key, value in first.items())
+    if isinstance(first, Sequence) and isinstance(second, Sequence) and not isinstance(first, str | bytes):
+        return len(first) == len(second) and all(map(is_same, first, second))
+    if getattr(type(first), "__eq__", None) is object.__eq__ and hasattr(first, "__dict__"):
+        return type(first) is type(second) and is_same(vars(first), vars(second))
+    return bool(first == second)
+
+
+def _same_arrays(first: Any, second: Any) -> bool:
+    import numpy as np
+
+    if first.dtype.kind == "O":
+        return is_same(first.tolist(), second.tolist())
+    return bool(np.array_equal(first, second, equal_nan=first.dtype.kind == second.dtype.kind == "f"))
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
@@ -239,108 +490,3 @@ def _framable(column: Sequence[Any]) -> Sequence[Any]:
         # Some libraries take a column for whole numbers where the first entry is one.
         return [None if entry is None else float(entry) for entry in column] if len(kinds) > 1 else column
     return [entry if entry is None else str(entry) for entry in column]
-
-
-def _table(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return columns as an HTML table, numbers and their headings right-aligned."""
-    heads = "".join(_element("th", name, _side(column)) for name, column in columns.items())
-    rows = zip(*columns.values(), strict=True)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(value: Any) -> str:
-    text = "" if value is None else str(value)
-    return _element("td", f"{value:.4g}" if isinstance(value, float) else text, _side([value]))
-
-
-def _side(values: Sequence[Any]) -> str:
-    """Return the alignment of values: right if all are numbers."""
-    known = [value for value in values if value is not None]
-    numbers = known and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known)
-    return f"text-align: {'right' if numbers else 'left'}"
-
-
-def _element(tag: str, text: str, style: str = "") -> str:
-    from html import escape
-
-    return f"<{tag}{f' style={style!r}' if style else ''}>{escape(visible(text))}</{tag}>"
-
-
-# Pages and their pictures.
-
-
-class Paged(Result):
-    """A result with a page, whose pictures it draws."""
-
-    #: The function that tells the result as a page, as ``"module:name"``; its module imports that of the result.
-    _paged_by: ClassVar[str]
-
-    def page(self) -> Page:
-        """Return the result as a page for people to read.
-
-        Returns
-        -------
-        Page
-            Which is printed as the command prints it: ``print(result.page())``. Its methods ``text``, ``markdown`` and
-            ``html`` have all details, too.
-
-        Examples
-        --------
-        >>> from reviewgraph import Reviews, check
-        >>> print(check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)])).page())
-        COMPARABLE: all 2 papers, for certain
-          Reviews         4 by 2 reviewers, 2 per paper; no scores yet
-          Best 1          picked right: 79 % now, 82 % with 2 more (assumed noise)
-          If one is lost  still comparable for certain
-        """
-        return self._page()
-
-    def _page(self, **options: Any) -> Page:
-        page: Page = resolve_name(self._paged_by)(self, **options)
-        return page
-
-    def _repr_html_(self) -> str:
-        """Return the page for notebooks."""
-        return self.page()._repr_html_()
-
-    @checked
-    def plot(self, name: str | None = None) -> Picture:
-        """Return one of the pictures of the page.
-
-        Parameters
-        ----------
-        name
-            Name of the picture; by default the first that shows more than one number.
-
-        Returns
-        -------
-        Picture
-            Which notebooks show, with ``svg`` and ``save("x.svg")``.
-
-        Raises
-        ------
-        InputError
-            If there is nothing to draw, or no picture has the name; the message lists the valid ones.
-
-        Examples
-        --------
-        >>> from reviewgraph import Reviews
-        >>> Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2)]).plot("loads")
-        <Picture loads: Papers per reviewer>
-        """
-        return self._picture(name)
-
-    def _picture(self, name: str | None, **options: Any) -> Picture:
-        pictures: Sequence[Picture] = self._page(**options).pictures
-        if not pictures:
-            message = f"plot: nothing to draw ({self._said()})"
-            raise InputError(message)
-        if name is None:
-            # A chart whose sentence says as much is not what anybody wants to see first.
-            return next((picture for picture in pictures if not picture.instead), pictures[0])
-        for picture in pictures:
-            if name == picture.name:
-                return picture
-        message = f"name: expected {' or '.join(repr(picture.name) for picture in pictures)}, found {name!r}"
-        raise InputError(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import json
 import math
 import os
 import re
@@ -15,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeAlias
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import counted, listed, noun
+from reviewgraph._base.text import HIDDEN, counted, listed, noun
 
 #: The content of a file, whole or in parts.
 Content: TypeAlias = str | bytes | Iterable[str] | Iterable[bytes]
@@ -31,9 +32,8 @@ def write_whole(path: str | os.PathLike[str], content: Content, *, private: bool
     one; a ``private`` one is readable only by its owner. Streams such as ``/dev/stdout``, and everything else that is
     no plain file, are written directly.
     """
-    whole = (content,) if isinstance(content, str | bytes) else content
-    data = (part.encode() if isinstance(part, str) else part for part in whole)
     with _refused(path):
+        data = _parts(content)
         stream = stream_of(path)
         if stream is not None:
             sys.stdout.flush()
@@ -43,15 +43,18 @@ def write_whole(path: str | os.PathLike[str], content: Content, *, private: bool
             with open(path, "wb") as file:
                 file.writelines(data)
         else:
-            _replace(os.path.realpath(path), data, private=private)
+            _replace({os.path.realpath(path): data}, private=private)
 
 
 def write_together(folder: str | os.PathLike[str], files: Mapping[str, Content]) -> None:
-    """Write files into a folder, which is made if there is none, one after the other, each whole or not at all."""
+    """Write files that belong together, all or none: old and new ones are never mixed.
+
+    All are complete before the first takes its name, and the old ones are deleted by then.
+    """
     with _refused(folder):
         os.makedirs(folder, exist_ok=True)
-    for name, content in files.items():
-        write_whole(os.path.join(folder, name), content)
+        place = os.path.realpath(folder)
+        _replace({os.path.join(place, name): _parts(content) for name, content in files.items()})
 
 
 def stream_of(path: str | os.PathLike[str]) -> int | None:
@@ -70,23 +73,42 @@ def draft_beside(target: str) -> str:
     return os.path.join(os.path.dirname(target), f".reviewgraph-{os.urandom(6).hex()}.part")
 
 
-def _replace(target: str, data: Iterable[bytes], *, private: bool) -> None:
-    """Write a new file, with the permissions of the old one or those of any new file, which then takes its name."""
-    if os.path.isdir(target):
-        raise IsADirectoryError(None, f"{os.path.basename(target)} is a folder")
-    draft = draft_beside(target)
+def _parts(content: Content) -> Iterable[bytes]:
+    """Return content as bytes, part by part where it came so."""
+    whole = (content,) if isinstance(content, str | bytes) else content
+    return (part.encode() if isinstance(part, str) else part for part in whole)
+
+
+def _replace(files: Mapping[str, Iterable[bytes]], *, private: bool = False) -> None:
+    """Let contents take the names of files, all of which are complete before."""
+    drafts: dict[str, str] = {}
     try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb") as file:
-            if not private:
-                with contextlib.suppress(FileNotFoundError):
-                    os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
-            file.writelines(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, target)
+        for target, data in files.items():
+            if os.path.isdir(target):
+                raise IsADirectoryError(None, f"{os.path.basename(target)} is a folder")
+            drafts[target] = draft_beside(target)
+            _write(drafts[target], data, target, private=private)
+        # A single file is replaced atomically; of several, old ones must not remain next to new ones.
+        for target in files if len(files) > 1 else ():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(target)
+        for target, draft in drafts.items():
+            os.replace(draft, target)
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
+        for draft in drafts.values():
+            with contextlib.suppress(OSError):
+                os.unlink(draft)
+
+
+def _write(draft: str, data: Iterable[bytes], target: str, *, private: bool) -> None:
+    """Write a new file with the permissions of another, or those of any new file; on the disk when this returns."""
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb") as file:
+        if not private:
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
+        file.writelines(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
@@ -177,6 +199,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [plain(entry) for entry in value]
     return str(value)
+
+
+def json_text(value: Any) -> str:
+    r"""Return a value as JSON: null for what is not finite, control characters escaped.
+
+    >>> json_text({"item": "p\u202e1", "quality": float("nan")})
+    '{"item": "p\\u202e1", "quality": null}'
+    """
+    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
+    return HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 # The files that were read, the number of their rows that count, and those left out with reasons.

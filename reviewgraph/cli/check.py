@@ -98,7 +98,7 @@ def _check_parts(
         write_whole(options["output"], csv_parts(connection.blocks()))
 
     def compose(shown: Connection, _: Codes | None) -> Page:
-        return _with_level(shown.page(), require, reached=reached, use_scores=False)
+        return _with_level(shown._page(), require, reached=reached, use_scores=False)
 
     session.answer(connection, None, compose, holds=reached)
 
@@ -236,7 +236,7 @@ def check(
             }
             shown = replace(shown, missing=by_code)
         return replace(
-            _with_level(shown.page(), require, reached=reached, use_scores=use_scores),
+            _with_level(shown._page(), require, reached=reached, use_scores=use_scores),
             **_next(session, report, missed, asked=asked),
             subject=session.table(whole=True),
         )

@@ -56,6 +56,8 @@ def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -
             before, sign, after = part.partition("=")
             if sign:
                 role = before.strip()
+                if role.rpartition(":")[2] == "paper":
+                    role = role.removesuffix("paper") + "item"
                 columns[role] = after
             elif role:
                 columns[role] += f",{part}"

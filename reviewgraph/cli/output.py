@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import json
 import os
 import sys
 import threading
@@ -19,8 +18,8 @@ import click
 from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError, LabelWarning, ReviewGraphError
 from reviewgraph._base.results import Progress
-from reviewgraph._base.storing import plain, stream_of, write_whole
-from reviewgraph._base.text import HIDDEN, Detail, counted, folded, terminal_width, visible
+from reviewgraph._base.storing import json_text, stream_of, write_whole
+from reviewgraph._base.text import Detail, counted, folded, terminal_width, visible
 
 # Bad input: one message on stderr, exit status 2.
 
@@ -160,7 +159,7 @@ def _notices_noted() -> Iterator[None]:
 
 
 #: Arguments whose option has another name.
-SHORTER = {"n_selected": "select"}
+SHORTER = {"n": "max_reviews", "n_selected": "select"}
 
 
 def _by_option(message: str) -> str:
@@ -248,8 +247,7 @@ def _print(text: str, *, err: bool = False) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON object on stdout: plain values, null for what is not finite, control characters escaped."""
-    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
-    _print(HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+    _print(json_text(value))
 
 
 # Early ends: a closed pipe, a full disk, Ctrl-C, a failure of this program.
@@ -289,6 +287,10 @@ def ended_early() -> Iterator[None]:
         if isinstance(error, OSError) and error.filename is None and error.errno != errno.ENOMEM:
             status = REFUSED
             message = f"Error: the output cannot be written ({error.strerror or error})"
+        elif isinstance(error, ModuleNotFoundError) and error.name:
+            status = REFUSED
+            package = error.name.partition(".")[0]
+            message = f"Error: expected the package {package}, found none; install it with pip install {package}"
         elif os.environ.get(TRACEBACK):
             raise
         else:

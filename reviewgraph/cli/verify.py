@@ -17,17 +17,12 @@ import click
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import plain, record_of
 from reviewgraph._base.text import counted, noun
-from reviewgraph.cli.options import examples, preferring_reviewers, read_own_papers, read_papers, weighed
-from reviewgraph.cli.output import Refusal, notes_of, refusing, writable
-from reviewgraph.cli.session import Session
-from reviewgraph.io.affiliations import shared_by
-from reviewgraph.io.sides import without_gone
-from reviewgraph.verify.answers import Findings, compare_again, from_json, read_answer, verify_files
-from reviewgraph.verify.assignments import verify_assignment
-from reviewgraph.verify.calibrations import Wanted, verify_calibration
-from reviewgraph.verify.graphs import table_of
-from reviewgraph.verify.plans import verify_check, verify_plan
-from reviewgraph.verify.rules import (
+from reviewgraph._verify.answers import Findings, compare_again, from_json, read_answer, verify_files
+from reviewgraph._verify.assignments import verify_assignment
+from reviewgraph._verify.calibrations import Wanted, verify_calibration
+from reviewgraph._verify.graphs import table_of
+from reviewgraph._verify.plans import verify_check, verify_plan
+from reviewgraph._verify.rules import (
     AT_LEAST,
     AT_MOST,
     Market,
@@ -36,16 +31,21 @@ from reviewgraph.verify.rules import (
     asks_papers,
     panel_rule,
 )
+from reviewgraph.cli.options import examples, preferring_reviewers, read_own_papers, read_papers, weighed
+from reviewgraph.cli.output import Refusal, notes_of, refusing, writable
+from reviewgraph.cli.session import Session
+from reviewgraph.io.affiliations import shared_by
+from reviewgraph.io.sides import without_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from reviewgraph._base.page import Page
+    from reviewgraph._verify.answers import Answer
+    from reviewgraph._verify.graphs import Pair
     from reviewgraph.formats.columns import Columns
     from reviewgraph.io.sides import Gone
     from reviewgraph.table.reviews import Reviews
-    from reviewgraph.verify.answers import Answer
-    from reviewgraph.verify.graphs import Pair
 
 
 #: Maximum number of reasons listed.
@@ -84,6 +84,8 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
     with made:
         session = Session.of()
         findings = _findings(session, made, answer)
+        from reviewgraph.verifying import page_of
+
         session.answer(findings, None, lambda shown, _: page_of(path, shown))
     ctx.exit({"holds": 0, "refuted": 1, "not_refuted": 4}[findings.outcome])
 
@@ -117,30 +119,6 @@ def _findings(session: Session, made: click.Context, answer: Answer) -> Findings
     words = [str(word) for listed in values for word in listed]
     verify_files(findings, [file.to_dict() for file in session.files], words)
     return findings
-
-
-#: The verdict of each outcome, and whether it is what readers hope for.
-VERDICTS = {"holds": (True, "Holds:"), "refuted": (False, "Refuted:"), "not_refuted": (None, "Not refuted:")}
-
-
-def page_of(path: str, findings: Findings) -> Page:
-    """Return the verdict on an answer, with the reasons; then what was checked, and what was not."""
-    from reviewgraph._base.page import Fact, Page
-
-    good, verdict = VERDICTS[findings.outcome]
-    summary = path
-    if findings.undecided:
-        summary = f"{path} depends on what could not be checked"
-    elif good:
-        summary = f"{path} is checked by independent code"
-    more = len(findings.wrong) - LISTED
-    reasons = [*findings.wrong[:LISTED], *([f"... and {more} more"] if more > 0 else [])]
-    assumed = [words for words in findings.trusted if words not in findings.undecided]
-    facts = [Fact("Because", reason) for reason in reasons]
-    facts += [Fact("Depends on", claim) for claim in findings.undecided]
-    facts += [Fact("Checked", claim) for claim in findings.checked]
-    facts += [Fact("Not checked", claim) for claim in assumed]
-    return Page("Check of an answer", good, verdict, summary, facts)
 
 
 #: Reviews up to which a report is checked as it is written, in less than a second.
@@ -200,7 +178,7 @@ def asked_again(made: click.Context) -> Answer | None:
         made.params.update(before)
 
 
-# Options and files of each command as plain Python, for :mod:`reviewgraph.verify`.
+# Options and files of each command as plain Python, for :mod:`reviewgraph._verify`.
 
 
 def pairs_in(columns: Columns | None) -> list[Pair]:

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -238,12 +238,13 @@ ITEM = Role(
         team_number, team_no, student, id, #"""
     ),
     weak=terms(
-        """team, project, talk, poster, pitch, artwork, work, movie, film, wine, beer, coffee, song, prompt, task,
-        document, applicant_name, team_name, project_name, entry_name, beitrag, einreichung, antrag, bewerbung, projekt,
-        soumission, projet, candidature, grant, thesis, sample, sample_id, text_id, kandidat, prüfling, copie, dossier,
-        candidato, ponencia, comunicación, trabalho, доклад, voorstel, 论文, 작품, propuesta, proyecto, trabajo,
-        proposta, progetto, projeto, inzending, bidrag, заявка, 作品, 論文, 応募作品, 项目, 論文番号, 项目编号, 출품작,
-        논문"""
+        """team, project, talk, poster, pitch, artwork, work, movie, film, wine, beer, coffee,
+        song, prompt, model, task, document, applicant_name, team_name, project_name,
+        entry_name, beitrag, einreichung, antrag, bewerbung, projekt, soumission, projet,
+        candidature, grant, thesis, sample, sample_id, text_id, kandidat, prüfling, copie,
+        dossier, candidato, ponencia, comunicación, trabalho, доклад, voorstel, 论文, 작품,
+        propuesta, proyecto, trabajo, proposta, progetto, projeto, inzending, bidrag, заявка,
+        作品, 論文, 応募作品, 项目, 論文番号, 项目编号, 출품작, 논문"""
     ),
     label=True,
 )
@@ -251,13 +252,16 @@ ITEM = Role(
 _PAPERS = terms(
     """submission, proposal, application, applicant, manuscript, abstract, essay, candidate, nominee, contestant, entry,
     performance, talk, project, poster, pitch, artwork, work, movie, film, wine, beer, coffee, song, video, image,
-    photo, document, prompt, response, task, team, student, grant, thesis, sample, text"""
+    photo, document, prompt, response, model, task, team, student, grant, thesis, sample, text"""
 )
 _REVIEWERS = terms(
     """grader, rater, judge, assessor, referee, marker, examiner, evaluator, panelist, panellist, juror, tutor, critic,
     taster, scorer, adjudicator, annotator, labeler, labeller, coder, worker"""
 )
 _ENDING = re.compile(r"_(id|number|no|nr|email|name|model)$")
+#: Plurals, which count where nothing else does.
+REVIEWER = replace(REVIEWER, weak=tuple(f"{name}s" for name in ("reviewer", *_REVIEWERS)))
+ITEM = replace(ITEM, weak=(*ITEM.weak, *(f"{name}s" for name in ("item", "paper", *_PAPERS) if name[-1] not in "sy")))
 
 
 def nouns_of(headers: Collection[tuple[str, str]]) -> tuple[str, str]:
@@ -401,7 +405,7 @@ def require_named(
     """Refuse column names of the user that no file has, and roles that do not exist."""
     known = [role.name for role in roles]
     elsewhere = {role.name for role in others}
-    for key, wanted in columns.items():
+    for key, wanted in by_role(columns).items():
         file, _, role = key.rpartition(FILE)
         if role not in known and role not in elsewhere:
             message = f"--columns: expected one of {', '.join(known)} before '=', found {quote(role)}"
@@ -417,17 +421,36 @@ def require_named(
             raise InputError(message)
 
 
-def choose_score(columns: Mapping[str, str], score: str | None) -> dict[str, str]:
-    """Return the user's names of columns with that of the score field, which may be given by itself.
+def by_role(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the user's names of columns by role; a role may be called by any of its names, as "paper".
 
-    >>> choose_score({"item": "No"}, "Merit")
+    >>> by_role({"paper": "No", "may.csv:judge": "who", "bid": "wish"})
+    {'item': 'No', 'may.csv:reviewer': 'who', 'bid': 'wish'}
+    """
+    names: dict[str, str] = {}
+    # Our own names of roles come first, others after them.
+    for key in sorted(columns, key=lambda key: key.rpartition(FILE)[2] not in (REVIEWER.name, ITEM.name)):
+        file, colon, called = key.rpartition(FILE)
+        role = next((role.name for role in (REVIEWER, ITEM) if normalise(called) in (*role.names, *role.weak)), called)
+        name = names.setdefault(f"{file}{colon}{role}", columns[key])
+        if name != columns[key]:
+            message = f"--columns: expected one name for {role}, also called {called}, found {cut(name)} and another"
+            raise InputError(message)
+    return names
+
+
+def choose_score(columns: Mapping[str, str], score: str | None) -> dict[str, str]:
+    """Return the user's names of columns by role, with that of the score field, which may be given by itself.
+
+    >>> choose_score({"paper": "No"}, "Merit")
     {'item': 'No', 'score': 'Merit'}
     """
+    columns = by_role(columns)
     named_twice = columns.get(SCORE.name, score)
     if score is not None and named_twice != score:
         message = f"--score {cut(score)}: --columns says {SCORE.name}={cut(str(named_twice))}; leave one of the two out"
         raise InputError(message)
-    return dict(columns) if score is None else {**columns, SCORE.name: score}
+    return columns if score is None else {**columns, SCORE.name: score}
 
 
 def optional(
@@ -470,7 +493,7 @@ def columns_of(columns: Mapping[str, str], *paths: object) -> dict[str, str]:
     >>> columns_of({"reviewer": "who", "fit.csv:reviewer": "person", "bid.csv:bid": "wish"}, "fit.csv")
     {'reviewer': 'person'}
     """
-    entries = [(*role.rpartition(FILE)[::2], name) for role, name in columns.items()]
+    entries = [(*role.rpartition(FILE)[::2], name) for role, name in by_role(columns).items()]
     here = list(map(str, paths))
     # A name for a whole file is one for each sheet of it.
     files = dict.fromkeys(("", *(name for path in here for name in (path.partition(PART)[0], path))))

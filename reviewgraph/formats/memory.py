@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 #: What to do where columns were taken for further scores.
-CHOOSE_CRITERIA = "name those that are with Reviews.from_frame(frame, criteria=[...]), [] for none"
+CHOOSE_CRITERIA = "name those that are with Reviews(frame, criteria=[...]), [] for none"
 
 
 def from_frame(
@@ -74,7 +74,7 @@ def from_frame(
     duplicates: str = "error",
     accept: str | Iterable[str] = (),
 ) -> Columns:
-    """Read reviews from a data frame as from a file; the arguments are those of :meth:`Reviews.from_frame`.
+    """Read reviews from a data frame as from a file; the arguments are those of :class:`reviewgraph.Reviews`.
 
     Levels of an index of pandas that are named like a reviewer or an item are columns, where no column is. A wide table
     of pandas, whose index and columns are named so, is read so. NaN is null in pandas and refused elsewhere.
@@ -107,6 +107,8 @@ def from_frame(
             taken = {
                 name: name for place, name in enumerate(table.header) if place in places.values() or is_status(name)
             }
+            # Columns that are named as criteria are not the score.
+            taken |= {name: name for name in criteria or ()}
             for name in ask_criteria(table, taken):
                 say(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, name)}")
     except InputError as error:
@@ -379,8 +381,10 @@ def ask_zeros(values: FloatArray, name: str) -> None:
         raise InputError(message)
 
 
-def from_records(rows: Any, *, note: Callable[[str], object] | None = None) -> Columns:
+def from_records(rows: Any, **options: Any) -> Columns:
     """Read reviews from rows with names (dictionaries, named tuples, a record array), or from columns by name.
+
+    ``options`` are those of :func:`from_frame`.
 
     >>> from_records([{"reviewer": "ann", "paper": 1, "score": 3}, {"reviewer": "bob", "paper": 1, "score": None}])
     <Columns: 2 reviewers, 1 item, 2 rows>
@@ -401,7 +405,7 @@ def from_records(rows: Any, *, note: Callable[[str], object] | None = None) -> C
     if len(set(sizes.values())) > 1:
         message = f"columns: expected as many values in each, found {sizes}"
         raise InputError(message)
-    return from_frame(ListTable(columns), note=note)
+    return from_frame(ListTable(columns), **options)
 
 
 def _several(values: Any) -> bool:
@@ -412,8 +416,9 @@ def _in_python(message: str) -> str:
     """Return a message on columns with Python's argument instead of the option of commands."""
     text = re.sub(r"--score ('?)(.+?)\1(?=[;:)]|$)", r'score="\2"', message)
     text = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', text)
+    text = text.replace('with columns={"score": ""}', "with criteria=[...], their names")
     text = in_python(text).replace("--columns: ", "columns: ").replace(" before '='", "")
-    return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", text) if text.startswith("frame: ") else text
+    return re.sub(r"(?<=\})(?=\)?$)", " of Reviews", text) if text.startswith("frame: ") else text
 
 
 # Reviews from bipartite graphs of networkx and igraph.
@@ -513,7 +518,7 @@ def _sides(labels: Sequence[Any], values: Iterable[Any], attribute: str) -> list
         message = (
             f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex "
             f"{labels[side.index(None)]!r}; set the attribute of every vertex, or pass the nodes as reviewers=[...] of "
-            "from_networkx or from_igraph"
+            "Reviews"
         )
         raise InputError(message)
     return [int(value or 0) for value in side]
@@ -527,7 +532,7 @@ def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable
     if numbers:
         note(
             f"edges: all reviews count as planned, for none has the attribute {score!r}; to read scores say "
-            f"Reviews.from_networkx or from_igraph(graph, score={numbers[0]!r})"
+            f"Reviews(graph, score={numbers[0]!r})"
         )
 
 

@@ -34,7 +34,7 @@ PERSON = "reviewer"
 PAPER = "paper"
 #: How to decide whether labels are one: in Python, and on the command line.
 BY_ARGUMENT = (
-    'The argument merge of read_reviews, Reviews.from_frame and its siblings, and assign decides: "all" makes such '
+    'The argument merge of read_reviews, Reviews and assign decides: "all" makes such '
     'labels one, spelled as the second; "none" keeps them apart; {label: as} says which become which'
 )
 BY_OPTION = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack, cast, overload
 
 import numpy as np
 
-from reviewgraph._base.arguments import checked, refuse
+from reviewgraph._base.arguments import checked, refuse, selected_of
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.results import Paged
+from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, UNKNOWN
 from reviewgraph.formats.side import DEMAND, LOAD
@@ -21,13 +21,13 @@ from reviewgraph.graph.fragility import fragile, keeps
 from reviewgraph.graph.levels import Connected, LevelName, level_named
 from reviewgraph.graph.precision import Assumptions, assumed, outlook_of
 from reviewgraph.io.matching import match_labels, match_pairs
-from reviewgraph.io.rules import stated_rules
+from reviewgraph.io.rules import CheckRules, stated_rules
 from reviewgraph.io.sides import Order, by_label, pairs_of, without_gone
 from reviewgraph.parts.table import PartedReviews
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph._base.labels import Label
@@ -119,7 +119,7 @@ def violations_of(
     Labels that the reviews do not have are warned of, and refused where none matches.
 
     >>> from reviewgraph import Reviews
-    >>> broken = violations_of(Reviews.from_pairs([("ann", 1), ("ann", 2)]), conflicts=[("ann", 2)], load=1, demand=2)
+    >>> broken = violations_of(Reviews([("ann", 1), ("ann", 2)]), conflicts=[("ann", 2)], load=1, demand=2)
     >>> broken.conflicts, broken.over_load[0].load, len(broken.short)
     ((Conflict(reviewer='ann', item=2),), 1, 2)
     """
@@ -178,11 +178,11 @@ def _limits(limits: int | Valued, name: str, reviews: Reviews) -> IntArray:
 #: Maximum reviews of a table whose critical reviewers are searched by default, in a fraction of a second.
 QUICK = 300
 #: The rules that a check supports.
-HEEDED = ("conflicts", "conflict_by", "attributes", "item_attributes", "gone", "demand", "load")
+HEEDED = tuple(CheckRules.__annotations__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Paged):
+class Report(Result):
     """The check of an assignment, see :func:`check`.
 
     Parameters
@@ -207,7 +207,7 @@ class Report(Paged):
     Examples
     --------
     >>> from reviewgraph import Reviews, check
-    >>> check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).level
+    >>> check(Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).level
     'connected'
     """
 
@@ -221,6 +221,8 @@ class Report(Paged):
     violations: Violations | None = None
 
     _paged_by: ClassVar[str] = "reviewgraph.report.check:page_of"
+    _verified_by: ClassVar[str] = "reviewgraph.verifying:of_check"
+    _rows_are: ClassVar[str] = "reviewers"
 
     @cached_property
     def fragile(self) -> Fragile | None:
@@ -292,7 +294,7 @@ class Report(Paged):
         Examples
         --------
         >>> from reviewgraph import Reviews
-        >>> report = check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+        >>> report = check(Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
         >>> report.reaches("connected"), report.reaches("double")
         (True, False)
         """
@@ -328,6 +330,20 @@ class Report(Paged):
         """Return one row per reviewer, as :meth:`Structure.to_columns`."""
         return self.structure.to_columns()
 
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        return {**super()._tables(), "items": self._items, "groups": self.structure.groups}
+
+    def _items(self) -> dict[str, list[Any]]:
+        """Return the reviews of each item and its expected errors: as it is, with one review more, of its average."""
+        errors = self.expected
+        return {
+            "item": list(self.reviews.items),
+            "reviews": self.reviews.reviews_per_item.tolist(),
+            "error": errors.error.tolist(),
+            "error_with_one_more": errors.with_one_more.tolist(),
+            "error_of_average": errors.average.tolist(),
+        }
+
     def headline(self) -> str:
         """Return the level, the number of missing links, and what violates rules."""
         return ", ".join([self.structure.headline(), *(self.violations.sentences() if self.violations else [])])
@@ -340,24 +356,24 @@ def check(
     reviews: ReviewsLike,
     like: ReviewsLike | None = None,
     assumptions: Assumptions | None = None,
-    n_selected: int | None = None,
+    n_selected: int | str | None = None,
     fragile: bool | None = None,
     missing: float | Mapping[Label, float] | None = None,
     *,
     rules: Rules | None = None,
-    **given: Any,
+    **options: Unpack[CheckRules],
 ) -> Report: ...
-@checked(also=HEEDED)
+@checked(options=CheckRules)
 def check(
     reviews: ReviewsLike | PartedReviews,
     like: ReviewsLike | None = None,
     assumptions: Assumptions | None = None,
-    n_selected: int | None = None,
+    n_selected: int | str | None = None,
     fragile: bool | None = None,
     missing: float | Mapping[Label, float] | None = None,
     *,
     rules: Rules | None = None,
-    **given: Any,
+    **options: Unpack[CheckRules],
 ) -> Report | Connection:
     """Check whether reviews put all items on one scale, what is missing if they do not, and what errors to expect.
 
@@ -368,7 +384,7 @@ def check(
     like, assumptions
         Assumptions on scores, as in :func:`expected_errors`.
     n_selected
-        Number of best items that will be selected: a tenth of the items by default.
+        Number of best items that will be selected, or a percentage such as ``"20%"``: a tenth of the items by default.
     fragile
         Whether to search reviewers and reviews whose loss lowers the level; by default in small tables.
     missing
@@ -377,7 +393,7 @@ def check(
         ``conflicts``, ``conflict_by`` with ``attributes`` and ``item_attributes``, ``load`` and ``demand`` of
         :class:`Rules` to check; and ``gone``, the reviewers whose reviews without a score are left out. By default
         none.
-    **given
+    **options
         The same as keywords of their own, as in ``check(reviews, load=5)``.
 
     Returns
@@ -398,19 +414,19 @@ def check(
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> report = check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3)]))
+    >>> report = check(Reviews([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3)]))
     >>> report
     <Report: 3 items, double>
     >>> report.recovery_resilient, report.level, report.degrees_of_freedom
     (True, 'double', 0)
     """
     if isinstance(reviews, PartedReviews):
-        if given or any(value is not None for value in (like, assumptions, n_selected, fragile, missing, rules)):
+        if options or any(value is not None for value in (like, assumptions, n_selected, fragile, missing, rules)):
             message = "reviews: expected no other argument for a table in parts, found some; leave them out"
             raise InputError(message)
         return check_parts(reviews)
     whole = as_reviews(reviews)
-    stated = stated_rules("check", rules, given, HEEDED)._in_order(Order.of(reviews, whole))
+    stated = stated_rules("check", rules, options, HEEDED)._in_order(Order.of(reviews, whole))
     reviews = without_gone(whole, stated.gone)
     n_scored = int(reviews.scored.sum())
     stated = stated._with_shared(whole.reviewers, whole.items, whole._spellings())
@@ -421,7 +437,7 @@ def check(
         as_of_now=structure_of(reviews.only_scored()) if 0 < n_scored < reviews.n_reviews else None,
         scored=doubly_connected_components(reviews, use_scores=True) if n_scored else None,
         assumptions=assumed(like, assumptions),
-        n_selected=n_selected,
+        n_selected=None if n_selected is None else selected_of(n_selected, reviews.n_items),
         look=fragile,
         missing=missing,
         violations=violations_of(reviews._with_labels(whole.reviewers), *limits) if asked else None,

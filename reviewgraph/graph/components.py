@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import distinct, starts
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
@@ -31,6 +32,8 @@ from reviewgraph.graph.levels import Double, highest
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
@@ -54,8 +57,9 @@ class Components(Result):
 
     Examples
     --------
-    >>> from reviewgraph import Reviews, connected_components
-    >>> pieces = connected_components(Reviews.from_pairs([("ann", 1), ("bob", 1), ("cleo", 2)]))
+    >>> from reviewgraph import Reviews
+    >>> from reviewgraph.graph import connected_components
+    >>> pieces = connected_components(Reviews([("ann", 1), ("bob", 1), ("cleo", 2)]))
     >>> len(pieces), pieces.item_labels.tolist()
     (2, [0, 1])
     """
@@ -66,6 +70,17 @@ class Components(Result):
     reviews: Reviews = field(repr=False)
     _by_scores: bool = False  # Whether items of one tie class count once
 
+    _rows_are: ClassVar[str] = "reviewers"
+
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        return {**super()._tables(), "items": self._items}
+
+    def _items(self) -> dict[str, list[Any]]:
+        """Return the items that each component covers."""
+        component = np.repeat(np.arange(len(self)), self.cover_sizes)
+        labels = [self.reviews.items[code] for code in self.cover_item.tolist()]
+        return {"item": labels, "component": component.tolist()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the number of components, and that of items in the largest cover."""
         return {"components": len(self), "largest_cover": self.largest_cover}
@@ -75,7 +90,7 @@ class Components(Result):
         return {"reviewer": list(self.reviews.reviewers), "component": self.labels.tolist()}
 
     def to_mapping(self) -> dict[Any, int]:
-        """Return the component of each node, which :func:`reviewgraph.to_networkx` names ``("reviewer", label)``.
+        """Return the component of each node, which :func:`reviewgraph.graph.to_networkx` names ``("reviewer", label)``.
 
         An item of doubly connected components may be in several: it has that of its largest cover.
 
@@ -86,8 +101,9 @@ class Components(Result):
 
         Examples
         --------
-        >>> from reviewgraph import Reviews, connected_components
-        >>> connected_components(Reviews.from_pairs([("ann", "p1"), ("bob", "p2")])).to_mapping()
+        >>> from reviewgraph import Reviews
+        >>> from reviewgraph.graph import connected_components
+        >>> connected_components(Reviews([("ann", "p1"), ("bob", "p2")])).to_mapping()
         {('reviewer', 'ann'): 0, ('reviewer', 'bob'): 1, ('item', 'p1'): 0, ('item', 'p2'): 1}
         """
         table = self.reviews
@@ -198,7 +214,7 @@ def connected_components(reviews: ReviewsLike) -> Components:
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> pieces = connected_components(Reviews.from_pairs([("ann", 1), ("bob", 1), ("cleo", 2)], items=[3]))
+    >>> pieces = connected_components(Reviews([("ann", 1), ("bob", 1), ("cleo", 2)], items=[3]))
     >>> len(pieces), pieces.labels.tolist(), pieces.item_labels.tolist()
     (3, [0, 0, 1], [0, 1, 2])
     """
@@ -240,7 +256,7 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     --------
     >>> from reviewgraph import Reviews
     >>> rows = [("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3), ("cleo", 3)]
-    >>> groups = doubly_connected_components(Reviews.from_pairs(rows))
+    >>> groups = doubly_connected_components(Reviews(rows))
     >>> groups.labels.tolist(), groups.merges.tolist()
     ([0, 0, 1], [[0, 1, 0, 1]])
     """
@@ -273,6 +289,50 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
         rank[np.argsort(first)] = np.arange(first.size)
         labels = rank[inverse]
     return Components(labels, np.empty(0, np.int64), rows, reviews, use_scores)
+
+
+@checked
+def components(reviews: ReviewsLike, kind: Literal["connected", "double"] = "double") -> Components:
+    """Components of the reviewers and the items that they cover, inside which scores can be compared.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what: a table, a data frame, or a bipartite graph of networkx or igraph.
+    kind
+        ``"double"`` (default): components that share two items are one, comparable whatever the severity and slope of
+        reviewers; ``"connected"``: pieces of the graph, comparable if reviewers differ in severity only.
+
+    Returns
+    -------
+    Components
+        As :func:`reviewgraph.graph.doubly_connected_components` and :func:`reviewgraph.graph.connected_components`
+        return them.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> graph = nx.Graph([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3), ("cleo", 3)])
+    >>> nx.set_node_attributes(graph, {node: int(node in (1, 2, 3)) for node in graph}, "bipartite")
+    >>> components(graph).labels.tolist(), components(graph, "connected").labels.tolist()
+    ([0, 0, 1], [0, 0, 0])
+    """
+    if kind not in KINDS:
+        message = f"kind: expected {' or '.join(map(repr, KINDS))}, found {kind!r}"
+        raise InputError(message)
+    return KINDS[kind](reviews)
+
+
+#: Functions that compute components, by kind.
+KINDS: dict[str, Callable[..., Components]] = {
+    "double": doubly_connected_components,
+    "connected": connected_components,
+}
 
 
 def score_levels(table: Reviews) -> IntArray:
@@ -310,8 +370,9 @@ class Recoverability(Result):
 
     Examples
     --------
-    >>> from reviewgraph import Reviews, recoverability
-    >>> recoverability(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).recoverable
+    >>> from reviewgraph import Reviews
+    >>> from reviewgraph.graph import recoverability
+    >>> recoverability(Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).recoverable
     False
     """
 
@@ -319,6 +380,14 @@ class Recoverability(Result):
     degrees_of_freedom: int
     reviews: Reviews = field(repr=False)
     _components: Components = field(repr=False)
+
+    _rows_are: ClassVar[str] = "reviewers"
+
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        return {
+            **super()._tables(),
+            "reviews": lambda: {**self.reviews._pairs(), "redundant": self.redundant.tolist()},
+        }
 
     @property
     def recoverable(self) -> bool:
@@ -409,9 +478,9 @@ def recoverability(reviews: ReviewsLike, *, components: Components | None = None
 
     >>> from reviewgraph import Reviews
     >>> rows = [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 4), ("b", 5), ("c", 2), ("c", 4), ("c", 6)]
-    >>> recoverability(Reviews.from_pairs(rows)).degrees_of_freedom
+    >>> recoverability(Reviews(rows)).degrees_of_freedom
     1
-    >>> full = recoverability(Reviews.from_pairs([*rows, ("d", 3), ("d", 5), ("d", 6)]))
+    >>> full = recoverability(Reviews([*rows, ("d", 3), ("d", 5), ("d", 6)]))
     >>> full.degrees_of_freedom, full.recoverable, full.block_labels.tolist()
     (0, True, [0, 0, 0, 0])
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 from reviewgraph._base.arrays import BoolArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.results import Paged
+from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
 from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk, union_ends
 from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, LevelName, Recoverable, level_named
@@ -141,7 +141,7 @@ def _grow(state: Growth, vectors: Vectors) -> tuple[Vectors, int]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Connection(Paged):
+class Connection(Result):
     """The check of a table in parts, see :func:`reviewgraph.check`.
 
     Parameters

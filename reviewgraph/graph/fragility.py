@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -35,11 +35,13 @@ from reviewgraph.io.sides import by_label
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     import igraph
 
     from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.graph.kernels.blocks import Blocks
     from reviewgraph.graph.levels import Level
     from reviewgraph.io.sides import Valued
     from reviewgraph.table.reviews import Reviews, ReviewsLike
@@ -80,25 +82,28 @@ class Fragile(Result):
         The name of the level.
     holds
         Whether it holds at all; where it does not, the two below are empty.
-    reviewers
+    critical_reviewers
         Codes of the reviewers whose loss alone, with all their reviews, lowers the level; ascending.
-    reviews
+    critical_reviews
         Rows of the reviews whose loss alone lowers the level; ascending.
-    table
+    reviews
         The reviews.
 
     Examples
     --------
-    >>> from reviewgraph import Reviews, fragile
-    >>> fragile(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]), "connected").level
+    >>> from reviewgraph import Reviews
+    >>> from reviewgraph.graph import fragile
+    >>> fragile(Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]), "connected").level
     'connected'
     """
 
     level: str
     holds: bool
-    reviewers: IntArray
-    reviews: IntArray
-    table: Reviews = field(repr=False)
+    critical_reviewers: IntArray
+    critical_reviews: IntArray
+    reviews: Reviews = field(repr=False)
+
+    _rows_are: ClassVar[str] = "reviews"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the labels as the command's ``--json`` prints them."""
@@ -107,24 +112,25 @@ class Fragile(Result):
         return {
             "level": self.level,
             "holds": self.holds,
-            "reviewers": [self.table.reviewers[code] for code in self.reviewers.tolist()],
+            "reviewers": self._people(),
             "reviews": [{"reviewer": reviewer, "item": item} for reviewer, item in pairs],
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return one row per critical review."""
-        reviewers = self.table.reviewer[self.reviews].tolist()
-        items = self.table.item[self.reviews].tolist()
-        return {
-            "reviewer": [self.table.reviewers[code] for code in reviewers],
-            "item": [self.table.items[code] for code in items],
-        }
+        return self.reviews.subset(self.critical_reviews)._pairs()
+
+    def _people(self) -> list[Label]:
+        return [self.reviews.reviewers[code] for code in self.critical_reviewers.tolist()]
+
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        return {**super()._tables(), "reviewers": lambda: {"reviewer": self._people()}}
 
     def headline(self) -> str:
         """Return the number of critical reviewers and reviews."""
         if not self.holds:
             return f"{self.level} does not hold"
-        losses = counted(self.reviewers.size, "reviewer"), counted(self.reviews.size, "review")
+        losses = counted(self.critical_reviewers.size, "reviewer"), counted(self.critical_reviews.size, "review")
         return f"{self.level} falls with any of {' and any of '.join(losses)}"
 
 
@@ -158,7 +164,7 @@ def fragile(reviews: ReviewsLike, level: LevelName = "double") -> Fragile:
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> reviews = Reviews.from_pairs([(name, paper) for name in ("ann", "bob", "cleo") for paper in (1, 2, 4)])
+    >>> reviews = Reviews([(name, paper) for name in ("ann", "bob", "cleo") for paper in (1, 2, 4)])
     >>> fragile(reviews)
     <Fragile: double falls with any of 0 reviewers and any of 0 reviews>
     >>> fragile(reviews.add([("ann", 3)])).to_dict()["reviews"]
@@ -195,16 +201,22 @@ class Keeps(Result):
         One entry per level, the strongest first.
     draws
         Number of simulated losses.
+    reviews
+        The reviews.
 
     Examples
     --------
-    >>> from reviewgraph import Reviews, keeps
-    >>> keeps(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2)]), 0.0, draws=5).levels[-1].probability
+    >>> from reviewgraph import Reviews
+    >>> from reviewgraph.graph import keeps
+    >>> keeps(Reviews([("ann", 1), ("ann", 2), ("bob", 2)]), 0.0, draws=5).levels[-1].probability
     1.0
     """
 
     levels: tuple[Kept, ...]
     draws: int
+    reviews: Reviews = field(repr=False)
+
+    _rows_are: ClassVar[str] = "levels"
 
     def to_dict(self) -> dict[str, Any]:
         """Return draws, and probabilities by level."""
@@ -258,7 +270,7 @@ def keeps(
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> reviews = Reviews.from_pairs([(reviewer, paper) for reviewer in "abcd" for paper in range(3)])
+    >>> reviews = Reviews([(reviewer, paper) for reviewer in "abcd" for paper in range(3)])
     >>> keeps(reviews, 0.0)
     <Keeps: double 1.00, recoverable 1.00, connected 1.00>
     >>> keeps(reviews, {"a": 1.0, "b": 1.0, "c": 1.0})
@@ -295,7 +307,7 @@ def keeps(
     shares = held.mean(axis=0)
     errors = np.sqrt(shares * (1 - shares) / draws + 0.25 / draws**2) / (1 + 1 / draws)
     rows = zip(LEVELS, shares.tolist(), errors.tolist(), strict=True)
-    return Keeps(tuple(Kept(level.name, share, error) for level, share, error in rows), draws)
+    return Keeps(tuple(Kept(level.name, share, error) for level, share, error in rows), draws, reviews)
 
 
 # ``connected``: all items lie in one piece, each with a review. Articulation points and bridges, in linear time.

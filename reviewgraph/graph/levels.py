@@ -40,7 +40,7 @@ class Level:
     #: Parts in other modules, as ``"module:name"`` or the object itself; None, by default, for a general method.
     #: ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it each
     #: loss is tried in turn. ``target`` is a class derived from ``planner._plans.target.Target``; without it there
-    #: are no plans. ``verifier`` is a test of a :class:`reviewgraph.verify.graphs.Table` that shares no code
+    #: are no plans. ``verifier`` is a test of a :class:`reviewgraph._verify.graphs.Table` that shares no code
     #: with :meth:`holds`; without it ``reviewgraph verify`` does not check the level.
     finder: ClassVar[Any] = None
     target: ClassVar[Any] = None
@@ -93,7 +93,7 @@ class Double(Level):
     heeds_ties = True
     finder = "reviewgraph.graph.fragility:DOUBLE_FINDER"
     target = "planner._plans.targets.double:DoubleTarget"
-    verifier = "reviewgraph.verify.graphs:is_double"
+    verifier = "reviewgraph._verify.graphs:is_double"
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Confirm it where a component covers all items."""
@@ -111,7 +111,7 @@ class Recoverable(Level):
     core_suffices = True
     finder = "reviewgraph.graph.fragility:RECOVERABLE_FINDER"
     target = "planner._plans.targets.searched:RecoverableTarget"
-    verifier = "reviewgraph.verify.graphs:is_recoverable"
+    verifier = "reviewgraph._verify.graphs:is_recoverable"
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Deny it where links are missing."""
@@ -129,7 +129,7 @@ class Connected(Level):
     core_suffices = core_decides = True
     finder = "reviewgraph.graph.fragility:CONNECTED_FINDER"
     target = "planner._plans.targets.searched:ConnectedTarget"
-    verifier = "reviewgraph.verify.graphs:is_connected"
+    verifier = "reviewgraph._verify.graphs:is_connected"
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
         """Count the pieces."""
@@ -150,7 +150,7 @@ class SurvivesReviewer(_Survives):
     words = "comparable for certain even if any one reviewer drops out"
     finding = "survives_any_reviewer"
     target = "planner._plans.targets.double:SurvivesReviewerTarget"
-    verifier = "reviewgraph.verify.graphs:survives_reviewer"
+    verifier = "reviewgraph._verify.graphs:survives_reviewer"
 
 
 class SurvivesReview(_Survives):
@@ -162,7 +162,7 @@ class SurvivesReview(_Survives):
     finding = "survives_any_review"
     loses_reviews = True
     target = "planner._plans.targets.double:SurvivesReviewTarget"
-    verifier = "reviewgraph.verify.graphs:survives_review"
+    verifier = "reviewgraph._verify.graphs:survives_review"
 
 
 #: Every level, the strongest first; each implies those after it.

@@ -174,7 +174,7 @@ def expected_errors(
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> errors = expected_errors(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+    >>> errors = expected_errors(Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
     >>> errors.round(1).tolist()
     [0.7, 0.6, 0.7]
     """
@@ -435,7 +435,7 @@ def outlook_of(structure: Structure, assumptions: Assumptions, n_selected: int |
     >>> from reviewgraph.graph.precision import Assumptions
     >>> from reviewgraph.graph.components import structure_of
     >>> pairs = [("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3)]
-    >>> outlook = outlook_of(structure_of(Reviews.from_pairs(pairs)), Assumptions())
+    >>> outlook = outlook_of(structure_of(Reviews(pairs)), Assumptions())
     >>> int(outlook.weakest[0]), outlook.error.round(1).tolist(), outlook.with_one_more.round(1).tolist()
     (2, [0.6, 0.6, 0.7], [0.5, 0.5, 0.6])
     """

@@ -5,6 +5,9 @@ from .matching import match_labels as match_labels
 from .matching import match_pairs as match_pairs
 from .matching import pairs_among as pairs_among
 from .reading import read_reviews as read_reviews
+from .rules import AssignmentRules as AssignmentRules
+from .rules import CheckRules as CheckRules
+from .rules import PlanRules as PlanRules
 from .rules import Rules as Rules
 from .rules import stated_rules as stated_rules
 from .sides import Chosen as Chosen

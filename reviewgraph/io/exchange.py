@@ -59,7 +59,7 @@ def to_networkx(reviews: ReviewsLike) -> nx.Graph:
 
     Examples
     --------
-    >>> graph = to_networkx(Reviews.from_pairs([("ann", "p1", 6.0), ("bob", "p1", None)]))
+    >>> graph = to_networkx(Reviews([("ann", "p1", 6.0), ("bob", "p1", None)]))
     >>> graph.edges[("reviewer", "ann"), ("item", "p1")], graph.edges[("reviewer", "bob"), ("item", "p1")]
     ({'score': 6.0}, {})
     """
@@ -104,7 +104,7 @@ def to_igraph(reviews: ReviewsLike) -> igraph.Graph:
 
     Examples
     --------
-    >>> graph = to_igraph(Reviews.from_pairs([("ann", "p1", 6.0), ("bob", "p1", None)]))
+    >>> graph = to_igraph(Reviews([("ann", "p1", 6.0), ("bob", "p1", None)]))
     >>> graph.vs["name"], graph.vs["type"], graph.es["score"]
     (['ann', 'bob', 'p1'], [False, False, True], [6.0, None])
     """
@@ -178,7 +178,7 @@ def to_biadjacency(reviews: ReviewsLike, *, scored: bool = True) -> scipy.sparse
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> to_biadjacency(Reviews.from_pairs([("ann", "p1", 6.0), ("bob", "p2", 0.0)])).nnz
+    >>> to_biadjacency(Reviews([("ann", "p1", 6.0), ("bob", "p2", 0.0)])).nnz
     2
     """
     reviews = as_reviews(reviews)
@@ -223,7 +223,7 @@ def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES
 
     Examples
     --------
-    >>> graph = review_multigraph(Reviews.from_pairs([("ann", "p1"), ("ann", "p2"), ("bob", "p1"), ("bob", "p2")]))
+    >>> graph = review_multigraph(Reviews([("ann", "p1"), ("ann", "p2"), ("bob", "p1"), ("bob", "p2")]))
     >>> sorted(graph.edges(keys=True))
     [('ann', 'bob', 'p1'), ('ann', 'bob', 'p2')]
     """

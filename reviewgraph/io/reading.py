@@ -93,7 +93,7 @@ def read_reviews(
         content.
     note
         Called with messages for people, such as a guessed encoding; by default there are none, except that each finding
-        of the audit is a :class:`~reviewgraph.ColumnWarning`.
+        of the audit is a :class:`~reviewgraph.graph.ColumnWarning`.
     read
         Called with a :class:`~reviewgraph._base.storing.FileRead` once a file is read: its format, the rows that
         count, its SHA-256. ``origin.files`` of the reviews has them, too.

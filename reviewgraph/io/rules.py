@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from reviewgraph._base.arguments import kinds_of, refuse, unexpected
 from reviewgraph._base.errors import InputError
@@ -42,7 +42,7 @@ SHOWN = 3
 class Rules:
     """Who may, must and must not review what.
 
-    Pass it as ``rules`` to :func:`check`, :func:`planner.plan_extra_reviews` and :func:`planner.assign`. Each supports
+    Pass it as ``rules`` to :func:`check`, :func:`planner.plan` and :func:`planner.assign`. Each supports
     some of the rules and refuses the others by name: :meth:`without` leaves them out. None means no rule.
 
     Tables may be pairs, mappings, data frames or Series of pandas, polars and the like, with columns named as in files.
@@ -221,6 +221,54 @@ class Rules:
     def __repr__(self) -> str:
         """Return the rules that are not None, large tables by their size."""
         return f"Rules({', '.join(f'{name}={_shown(getattr(self, name))}' for name in self.stated)})"
+
+
+class SharedRules(TypedDict, total=False):
+    """Rules that checks, plans and assignments take as keywords; see :class:`Rules`."""
+
+    conflicts: Pairs | None
+    conflict_by: str | None
+    attributes: Mapping[Any, Mapping[str, Any]] | None
+    item_attributes: Mapping[Any, Mapping[str, Any]] | None
+
+
+class CheckRules(SharedRules, total=False):
+    """Rules that a check takes as keywords."""
+
+    gone: Chosen | Pairs | None
+    demand: int | Valued | None
+    load: int | Valued | None
+
+
+class PanelRules(SharedRules, total=False):
+    """Rules that plans and assignments take as keywords."""
+
+    fixed: Pairs | None
+    institutions: Valued | None
+    senior: Chosen | None
+    at_most: Mapping[Any, Any] | Sequence[Any] | None
+    at_least: Mapping[Any, Any] | Sequence[Any] | None
+
+
+class PlanRules(PanelRules, total=False):
+    """Rules that a plan takes as keywords."""
+
+    gone: Chosen | Pairs | None
+    capacity: Valued | None
+    spare: int | None
+    min_reviews: int | None
+    max_per_item: int | None
+    willing: Chosen | None
+
+
+class AssignmentRules(PanelRules, total=False):
+    """Rules that an assignment takes as keywords, besides demand and load."""
+
+    min_load: int | Valued | None
+    authors: Pairs | Mapping[Any, Sequence[Label]] | None
+    author_distance: int | None
+    allow_cycles: bool | None
+    allow_coauthors: bool | None
 
 
 def _brought(name: str, value: Any) -> Any:

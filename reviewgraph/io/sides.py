@@ -6,7 +6,8 @@ reviews have them; :mod:`reviewgraph.io.matching` then matches them with the lab
 
 Matrices over reviewers x items and arrays of one number per reviewer or item have no labels: they follow the order of
 what the caller passed, which Reviews, matrices and wide tables have, and rows and graphs do not have. A matrix has a
-row per reviewer, as :func:`reviewgraph.to_biadjacency` writes it; a wide table of pandas has labels, which say how it
+row per reviewer, as :func:`reviewgraph.graph.to_biadjacency` writes it; a wide table of pandas has labels, which say
+how it
 is turned.
 """
 
@@ -23,6 +24,7 @@ from reviewgraph._base.arguments import as_numbers, refuse
 from reviewgraph._base.arrays import frozen
 from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, warn
 from reviewgraph._base.labels import Label, as_text, first_repeated, is_null, plain_label
+from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns, Role, locate, normalise
 from reviewgraph.formats.people import part_people
@@ -31,7 +33,7 @@ from reviewgraph.formats.spellings import PAPER, PERSON, Spellings, joined
 from reviewgraph.formats.tables import Column
 from reviewgraph.io.matching import match_labels, match_pairs, pairs_among
 from reviewgraph.table.forms import has_order
-from reviewgraph.table.reviews import Reviews
+from reviewgraph.table.reviews import Reviews, planned_pairs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -62,6 +64,8 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
         return _spelled(table, name, spellings)
     if isinstance(table, Reviews):
         return _spelled(Columns(table.reviewer, table.item, table.reviewers, table.items), name, spellings)
+    if isinstance(table, Result):
+        table = planned_pairs(table, name)
     frame = _frame_of(table)
     if frame is not None:
         reviewer, item = _conflicting(frame, name) if name == "conflicts" else _columns(frame, (REVIEWER, ITEM), name)

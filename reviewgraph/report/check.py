@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +25,9 @@ from reviewgraph._base.text import LISTED, counted, listed, noun, percent, rangi
 from reviewgraph.graph.check import unreviewed
 from reviewgraph.graph.levels import level_named
 from reviewgraph.graph.precision import Assumptions
+from reviewgraph.report.charts import Bar, BarChart, MapChart, chart, tally
 from reviewgraph.report.grouping import MOST, grouping_of
-from reviewgraph.report.groups import group_map
-from reviewgraph.report.pictures import Bar, bars, chart, tally
+from reviewgraph.report.rows import SHOWN, first_rows
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
@@ -71,7 +70,7 @@ def page_of(report: Report) -> Page:
             Section("papers", "Papers", lambda: [paper_table(report)] if reviews.n_items else []),
             Section("reviewers", "Reviewers", lambda: [reviewer_table(report)] if reviews.n_reviewers else []),
         ],
-        nouns=Nouns(*reviews.nouns),
+        nouns=Nouns(*reviews._nouns),
     )
 
 
@@ -215,7 +214,8 @@ def sizes(reviews: Any, n_scored: int) -> str:
     if not reviews.n_reviews:
         return numbers
     if not n_scored:
-        return f"{numbers}; no scores yet"
+        only_criteria = bool(getattr(reviews, "criteria", None))
+        return f"{numbers}; {'criteria without an overall score' if only_criteria else 'no scores yet'}"
     # Tables larger than memory keep no record of systems.
     open_to_doubt = not reviews.lower_is_better and hasattr(reviews, "origin") and reviews.origin.is_plain
     return f"{numbers}; {reviews.direction}{' (or --lower-is-better)' if open_to_doubt else ''}"
@@ -242,8 +242,8 @@ def _outlook(report: Report) -> list[Fact]:
         facts.append(Fact("If some fail", f"{still} with probability {percent(kept.probability)}"))
     critical = report.fragile
     if critical is not None and critical.holds and report.recovery_resilient:
-        some = critical.reviewers.size
-        names = listed(first_labels(critical.table.reviewers, critical.reviewers, LISTED + 1))
+        some = critical.critical_reviewers.size
+        names = listed(first_labels(critical.reviews.reviewers, critical.critical_reviewers, LISTED + 1))
         lost = names if some == 1 else f"any one of {counted(some, 'reviewer')}: {names}"
         facts.append(
             Fact("If one is lost", f"not comparable without {lost}" if some else "still comparable for certain")
@@ -278,7 +278,7 @@ def _groups(report: Report) -> list[Part]:
     parts: list[Part] = []
     if len(grouping) > 1:
         words = _map_words(grouping)
-        parts.append(Picture("groups", "The map of groups", words, partial(group_map, grouping.map())))
+        parts.append(Picture("groups", "The map of groups", words, MapChart(grouping.map())))
     missing = f"{counted(report.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     level = "none" if report.level is None else f"{report.level} ({level_named(report.level).term})"
     parts.append(
@@ -371,15 +371,16 @@ def _names(labels: Sequence[Label], codes: IntArray) -> str:
 
 
 def reviews_page(reviews: Reviews) -> Page:
-    """Return the page of a table of reviews: its sizes and loads."""
+    """Return the page of a table of reviews: its sizes, first rows and loads."""
+    rows = reviews.subset(np.arange(min(SHOWN + 1, reviews.n_reviews))).to_columns()
     return Page(
         "Reviews",
         None,
         counted(reviews.n_items, "paper"),
         sizes(reviews, int(reviews.scored.sum())),
-        facts=not_counted(reviews),
+        facts=[*first_rows(rows, reviews.n_reviews), *not_counted(reviews)],
         sections=[Section("loads", "Loads", lambda: loads(reviews))],
-        nouns=Nouns(*reviews.nouns),
+        nouns=Nouns(*reviews._nouns),
     )
 
 
@@ -401,6 +402,7 @@ def loads(reviews: Reviews) -> list[Part]:
             f"{_spread(per_reviewer)}.{f' {few} nothing; their bars stand out.' if alone else ''}",
             tally(per_reviewer, low=2),
             "papers",
+            "reviewers",
         ),
         chart(
             "reviews",
@@ -408,6 +410,7 @@ def loads(reviews: Reviews) -> list[Part]:
             f"{_spread(per_item)}.{f' {none}; their bar stands out.' if unread else ''}",
             tally(per_item, low=1),
             "reviews",
+            "papers",
         ),
     ]
 
@@ -432,7 +435,12 @@ def _errors(outlook: Outlook) -> list[Part]:
         f"{percent(outlook.right_by_average)})",
         *(f"{percent(step.right)} with {counted(step.added, 'more review')}" for step in later),
     ]
-    curve = [Bar(f"{step.added:,}", round(100 * step.right)) for step in outlook.curve]
+    # Bars on axes are as wide as most of the distance between two numbers.
+    half = 0.4 * min(np.diff([step.added for step in outlook.curve]), default=1)
+    curve = [
+        Bar(f"{step.added:,}", round(100 * step.right), edges=(step.added - half, step.added + half))
+        for step in outlook.curve
+    ]
     paragraphs = [
         "Comparable does not mean precise: noisy scores still need enough reviews per paper.",
         f"Expected error of a paper once all scores are in: {np.median(outlook.error):.2f} {unit} (median; plain "
@@ -450,7 +458,7 @@ def _errors(outlook: Outlook) -> list[Part]:
             "right",
             "Right selections, in %, by reviews added",
             "; ".join(right) + (", one each to the weakest papers." if later else "."),
-            lambda width: bars(curve, width, "added"),
+            BarChart(curve, "added", "right, in %"),
         ),
     ]
 
@@ -466,9 +474,10 @@ def _losses(report: Report) -> list[Part]:
         where = "Whose loss would lower the level was not looked for in a table of this size; --fragile does it."
         parts.append(Prose([where]))
     elif critical.holds:
-        table = critical.table
-        rows = critical.reviews
-        reviewers = [str(label) for label in first_labels(table.reviewers, critical.reviewers, critical.reviewers.size)]
+        table = critical.reviews
+        people = critical.critical_reviewers
+        rows = critical.critical_reviews
+        reviewers = [str(label) for label in first_labels(table.reviewers, people, people.size)]
         # Reviews in the order of the labels of their reviewers, then of their items.
         order = np.lexsort((ranks(table.items)[table.item[rows]], ranks(table.reviewers)[table.reviewer[rows]]))
         codes = zip(table.reviewer[rows[order]].tolist(), table.item[rows[order]].tolist(), strict=True)

@@ -164,7 +164,7 @@ def grouping_of(structure: Structure) -> Grouping:
     >>> from reviewgraph import Reviews
     >>> from reviewgraph.graph.components import structure_of
     >>> rows = [("ann", 1), ("ann", 2), ("ann", 3), ("bob", 3), ("bob", 4), ("cleo", 5), ("cleo", 6), ("dan", 6)]
-    >>> groups = grouping_of(structure_of(Reviews.from_pairs(rows)))
+    >>> groups = grouping_of(structure_of(Reviews(rows)))
     >>> groups.sizes.tolist(), groups.linked
     ([3, 2, 2], ['largest part', 'hangs by one paper', 'cut off'])
     """

@@ -7,7 +7,6 @@ pushed apart.
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,8 +30,8 @@ LARGEST = 62.0
 SMALLEST = 2.5
 #: Part of the way by which nodes are moved to evenly spaced ranks.
 EVEN = 0.25
-#: Nodes beyond which distant ones do not repel each other: up to there time grows with their square, to 0.3 s.
-ROUGH = 400
+#: Maximum steps of the layout per node.
+STEPS = 10
 #: Maximum rounds in which overlapping circles are pushed apart, and rounds times nodes.
 ROUNDS = 150
 MOVES = 40_000
@@ -86,20 +85,14 @@ def lay_out(place: FloatArray, radius: FloatArray, piece: IntArray, width: float
     return places, y + row
 
 
-def _spread(n: int, links: IntArray, weight: FloatArray) -> FloatArray:
-    """Return places of linked nodes near each other (Fruchterman and Reingold), deterministically."""
+def _spread(n: int, links: IntArray) -> FloatArray:
+    """Return places of linked nodes near each other (Kamada and Kawai), without random numbers."""
     import igraph
 
-    # From a sunflower: nothing is random but the direction in which coinciding nodes separate.
+    # From a sunflower; other layouts of igraph draw from its random numbers, which belong to the user.
     angle = np.arange(n) * math.pi * (3.0 - math.sqrt(5.0))
     seed = np.sqrt(np.arange(n) + 0.5)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    igraph.set_random_number_generator(random.Random(0))  # noqa: S311 (a picture, no secret)
-    try:
-        layout = igraph.Graph(n, links.tolist()).layout_fruchterman_reingold(
-            seed=seed.tolist(), weights=weight.tolist(), niter=500, grid=n > ROUGH
-        )
-    finally:
-        igraph.set_random_number_generator(random)
+    layout = igraph.Graph(n, links.tolist()).layout_kamada_kawai(seed=seed.tolist(), maxiter=STEPS * n)
     return np.array(layout.coords)
 
 
@@ -191,21 +184,26 @@ class Groups:
         """Places of the nodes before they are fitted into a frame, linked ones near each other, by component."""
         place = np.zeros((self.pieces.size, 2))
         links = self.joined
-        weight = np.where(self.thin, 4.0, 1.0)  # weak links attract more
         for number in range(int(self.pieces.max(initial=-1)) + 1):
             nodes = np.flatnonzero(self.pieces == number)
             inner = np.isin(links[:, 0], nodes)
             if nodes.size > 1:
-                place[nodes] = _spread(nodes.size, np.searchsorted(nodes, links[inner]), weight[inner])
+                place[nodes] = _spread(nodes.size, np.searchsorted(nodes, links[inner]))
         return place
+
+
+def node_radii(groups: Groups, width: float) -> FloatArray:
+    """Return the radii of the circles of groups, then of the marks of shared papers."""
+    few = len(groups.names) <= FEW
+    return np.concatenate([radii(groups.sizes, width), np.full(len(groups.papers), 4.0 if few else 0.5)])
 
 
 def group_map(groups: Groups, width: int) -> Drawing:
     """Draw the map at a width."""
     n = len(groups.names)
     few = n <= FEW
-    size = radii(groups.sizes, width)
-    radius = np.concatenate([size, np.full(len(groups.papers), 4.0 if few else 0.5)])
+    radius = node_radii(groups, width)
+    size = radius[:n]
     links = groups.joined
     place, height = lay_out(groups.spread, radius, groups.pieces, width - 2)
     meanings = [("group", "group, as large as its papers")]

@@ -1,4 +1,4 @@
-"""Pages as lines of a terminal, and as Markdown."""
+"""Pages as lines of a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reviewgraph._base.page import Fact, Folded, Listed, Picture, Prose, Table
+from reviewgraph._base.page import Fact, Folded, Listed, Prose, Table
 from reviewgraph._base.text import columns, folded, terminal_width, text_table, visible
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def in_terminal(
     first, *rest = _hanging(f"{verdict} {visible(page.summary)}".strip(), width)
     if first.startswith(verdict):
         first = _set(verdict, VERDICTS[page.good], colour=colour) + first[len(verdict) :]
-    lines = [first, *rest, *_facts(page.facts, width, colour=colour)]
+    lines = [first, *rest, *_facts(page.facts, width, colour=colour, where=page.where)]
     for warning in page.warnings:
         first, *rest = _hanging(f"! {visible(warning)}", width)
         lines += [_set(first[:1], VERDICTS[False], colour=colour) + first[1:], *rest]
@@ -63,13 +63,16 @@ def _hanging(text: str, width: int) -> list[str]:
     return [first, *(f"{INDENT}{line}" for line in folded(" ".join(rest), width - len(INDENT)) if rest)]
 
 
-def _facts(facts: Sequence[Fact | Table], width: int, *, colour: bool, indent: str = INDENT) -> list[str]:
+def _facts(
+    facts: Sequence[Fact | Table], width: int, *, colour: bool, indent: str = INDENT, where: str = ""
+) -> list[str]:
     """Return facts, their values in one column, and tables at their places."""
     size = max((columns(fact.name) for fact in facts if isinstance(fact, Fact)), default=0)
     lines = []
     for fact in facts:
         if isinstance(fact, Table):
-            lines += [f"{indent}{line}" for line in table_lines(fact, width - len(indent), captioned=False)]
+            shown = table_lines(fact, width - len(indent), captioned=False, where=where)
+            lines += [f"{indent}{line}" for line in shown]
             continue
         hang = len(indent) + size + GAP
         first, *rest = folded(visible(fact.value), max(width - hang, 20)) or [""]
@@ -78,15 +81,15 @@ def _facts(facts: Sequence[Fact | Table], width: int, *, colour: bool, indent: s
     return lines
 
 
-def table_lines(table: Table, width: int, *, captioned: bool = True) -> list[str]:
-    """Return a table as lines, with what it leaves out."""
+def table_lines(table: Table, width: int, *, captioned: bool = True, where: str = "") -> list[str]:
+    """Return a table as lines, with what it leaves out, and ``where`` all rows are."""
     text = [place for place, column in enumerate(table.columns) if column.kind != "number"]
     whole = [place for place, column in enumerate(table.columns) if column.whole]
     free = [place for place, column in enumerate(table.columns) if column.free]
     lines = text_table([column.name for column in table.columns], table.first_rows, text, width, whole, free)
     if table.hidden:
-        where = f" (--verbose {table.section})" if table.section else ""
-        lines.append(f"{table.more or f'... and {table.hidden:,} more'}{where}")
+        place = f" ({where.format(table.section)})" if table.section and where else ""
+        lines.append(f"{table.more or f'... and {table.hidden:,} more'}{place}")
     return [*(_wrapped([f"{table.caption}:"], width) if captioned else []), *lines]
 
 
@@ -152,72 +155,3 @@ def _continued(command: str, width: int) -> list[str]:
         else:
             lines.append(group)
     return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
-
-
-# Markdown.
-
-
-def in_markdown(page: Page, sections: Sequence[Section]) -> str:
-    """Return a page as Markdown: bold verdict, facts as a list, tables, sections under headings, commands as code."""
-    blocks = [f"**{_plain(page.verdict)}** {_plain(page.summary)}".strip()]
-    for fact in (*page.facts, *(Fact("!", warning) for warning in page.warnings), *page.uploads):
-        if isinstance(fact, Table):
-            blocks.append(_markdown_table(fact))
-        else:
-            blocks.append(f"- **{_plain(fact.name)}** {_plain(fact.value)}")
-    for section in sections:
-        blocks.append(f"## {_plain(section.heading)}")
-        blocks += [_in_markdown(part) for part in section.parts]
-    blocks += [f"Next: {_code(following.command)}" for following in page.following]
-    # Neighbouring facts are one list.
-    text = "\n\n".join(blocks)
-    return text.replace("\n\n- **", "\n- **").replace("\n- **", "\n\n- **", 1)
-
-
-def _in_markdown(part: Part) -> str:
-    if isinstance(part, Table):
-        return f"{_plain(part.caption)}:\n\n{_markdown_table(part)}"
-    if isinstance(part, Listed):
-        return "\n".join([f"{_plain(part.opening)}\n", *(f"- {_line(line)}" for line in part.lines)])
-    if isinstance(part, Folded):
-        return "\n".join([f"{_plain(part.opening)}\n", *(f"- {_line(fold.summary)}" for fold in part.folds)])
-    if isinstance(part, Picture):
-        return _plain(part.instead or f"{part.title}: {part.words}")
-    return "\n\n".join(_plain(paragraph) for paragraph in part.paragraphs)
-
-
-def _markdown_table(table: Table) -> str:
-    head = [_plain(column.name) for column in table.columns]
-    rule = ["---:" if column.kind == "number" else "---" for column in table.columns]
-    rows = [[_plain(cell) for cell in row] for row in table.first_rows]
-    lines = [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
-    return "\n".join([*lines, *([f"\n{_plain(table.more)}"] if table.hidden and table.more else [])])
-
-
-def _plain(text: str) -> str:
-    r"""Return text in which nothing is markup.
-
-    >>> _plain("a*b | <c> &amp;")
-    'a\\*b \\| \\<c> \\&amp;'
-    """
-    return "".join(f"\\{letter}" if letter in r"\`*_|<[&~$" else letter for letter in visible(text).replace("\n", " "))
-
-
-def _line(text: str) -> str:
-    r"""Return the text of a line of a list, whose beginning is no markup either.
-
-    >>> _line("# 1"), _line("12. a")
-    ('\\# 1', '12\\. a')
-    """
-    return re.sub(r"^(\d*)([-#>+.)])", r"\1\\\2", _plain(text))
-
-
-def _code(command: str) -> str:
-    """Return a command as code, whatever backticks it has.
-
-    >>> _code("a b"), _code("a `b`")
-    ('`a b`', '`` a `b` ``')
-    """
-    longest = max(map(len, re.findall("`+", command)), default=0)
-    fence = "`" * (longest + 1)
-    return f"{fence} {command} {fence}" if longest else f"{fence}{command}{fence}"

@@ -1,5 +1,5 @@
 """Who reviews what."""
 
-import lazy_loader
+from reviewgraph._base.lazy import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__ = attach(__name__)

@@ -7,7 +7,7 @@ read with a note that says how.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from reviewgraph._base.arrays import FloatArray
 from reviewgraph._base.errors import ColumnWarning, InputError, warn
-from reviewgraph._base.labels import encode
+from reviewgraph._base.labels import Label, encode
 from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Columns
 from reviewgraph.formats.files import quote_all
 from reviewgraph.table.rows import split_rows
@@ -24,11 +24,12 @@ Note: TypeAlias = Callable[[str], object]
 
 
 class Form(NamedTuple):
-    """A form of reviews: words for it, whether an object has it, and its reader."""
+    """A form of reviews: words for it, whether an object has it, its reader, and the options that this takes."""
 
     words: str
     takes: Callable[[Any], bool]
-    read: Callable[[Any, Note], Columns]
+    read: Callable[..., Columns]
+    options: tuple[str, ...]
 
 
 def is_path(source: Any) -> bool:
@@ -58,6 +59,16 @@ def _from(library: str, name: str) -> Callable[[Any], bool]:
     return takes
 
 
+#: Whether it is a graph, of networkx or of igraph.
+_of_networkx = _from("networkx", "Graph")
+_of_igraph = _from("igraph", "Graph")
+
+
+def is_graph(source: Any) -> bool:
+    """Whether it is a graph of networkx or igraph."""
+    return _of_networkx(source) or _of_igraph(source)
+
+
 def _are_named(source: Any) -> bool:
     """Whether they are rows with names, or columns by name."""
     if isinstance(source, Mapping):
@@ -71,7 +82,18 @@ def _is_named(row: Any) -> bool:
     return isinstance(row, Mapping) or hasattr(row, "_fields")
 
 
-def _read_rows(source: Any, note: Note) -> Columns:
+def _are_rows(source: Any) -> bool:
+    return isinstance(source, list | tuple | Mapping | set)
+
+
+def _read_rows(
+    source: Any,
+    note: Note,
+    reviewers: Iterable[Label] = (),
+    items: Iterable[Label] = (),
+    titles: Mapping[Label, str] | None = None,
+    lower_is_better: bool = False,
+) -> Columns:
     rows = source
     if isinstance(source, Mapping):
         odd = next((key for key in source if not isinstance(key, tuple) or len(key) != 2), None)
@@ -80,69 +102,83 @@ def _read_rows(source: Any, note: Note) -> Columns:
             raise InputError(message)
         rows = [(*pair, score) for pair, score in source.items()]
     reviewer, item, score, scored = split_rows(rows)
-    (left, people) = encode(reviewer)
-    (right, papers) = encode(item)
-    return Columns(left, right, people, papers, score, scored)
+    (left, people) = encode(reviewer, reviewers)
+    (right, papers) = encode(item, items)
+    return Columns(left, right, people, papers, score, scored, titles=titles or {}, lower_is_better=lower_is_better)
 
 
-def _reader(name: str) -> Callable[[Any, Note], Columns]:
+def _reader(name: str) -> Callable[..., Columns]:
     """Return a function of :mod:`reviewgraph.formats.memory`, which is imported where it is called."""
 
-    def read(source: Any, note: Note) -> Columns:
+    def read(source: Any, note: Note, **options: Any) -> Columns:
         from reviewgraph.formats import memory
 
-        columns: Columns = getattr(memory, name)(source, note=note)
+        columns: Columns = getattr(memory, name)(source, note=note, **options)
         return columns
 
     return read
 
 
-def _read_matrix(source: Any, note: Note) -> Columns:
+def _read_matrix(source: Any, note: Note, **options: Any) -> Columns:
     """Read a reviewers x items matrix: sparse, of numbers with NaN for no review, or of True and False."""
     from reviewgraph.formats.memory import ask_zeros, from_biadjacency
 
     kind = source.dtype.kind
     dense = isinstance(source, np.ndarray)
-    if dense and source.ndim == 2 and source.shape[1] in (2, 3) and kind != "b":
+    is_named = not options.keys().isdisjoint(("reviewers", "items"))
+    if dense and not is_named and source.ndim == 2 and source.shape[1] in (2, 3) and kind != "b":
         message = (
             f"reviews: an array with {source.shape[1]} columns may be rows (reviewer, item, score) or a matrix of "
-            f"{source.shape[1]} items; write Reviews.from_pairs(array.tolist()) or Reviews.from_biadjacency(array)"
+            f"{source.shape[1]} items; write Reviews(array.tolist()) or Reviews.from_biadjacency(array)"
         )
         raise InputError(message)
     if dense and source.ndim == 2 and kind in "iuf":
         ask_zeros(source, "matrix")
-    columns = from_biadjacency(source, scored=kind != "b")
-    note(
-        f"matrix: read as reviewers x items, {source.shape[0]:,} x {source.shape[1]:,}, as to_biadjacency writes it; "
-        "pass matrix.T if it is items x reviewers, or Reviews.from_biadjacency(matrix, reviewers=..., items=...)"
-    )
+    columns = from_biadjacency(source, scored=kind != "b", **options)
+    if not is_named:
+        note(
+            f"matrix: read as reviewers x items, {source.shape[0]:,} x {source.shape[1]:,}, as to_biadjacency writes "
+            "it; pass matrix.T if it is items x reviewers, or Reviews(matrix, reviewers=..., items=...)"
+        )
     return columns
 
 
+#: Options of forms with named columns, and of graphs.
+_NAMED = ("columns", "score", "criteria", "scale", "lower_is_better", "reviewers", "items", "duplicates", "accept")
+_GRAPH = ("score", "reviewers", "lower_is_better")
+_LABELS = ("reviewers", "items", "titles", "lower_is_better")
+
 #: The first that an object has is its form.
 FORMS = (
-    Form("a graph of networkx", _from("networkx", "Graph"), _reader("from_networkx")),
-    Form("a graph of igraph", _from("igraph", "Graph"), _reader("from_igraph")),
+    Form("a graph of networkx", _of_networkx, _reader("from_networkx"), _GRAPH),
+    Form("a graph of igraph", _of_igraph, _reader("from_igraph"), _GRAPH),
     Form(
         "a data frame (pandas, polars, pyarrow ...)",
         lambda source: hasattr(type(source), "columns"),
         _reader("from_frame"),
+        _NAMED,
     ),
-    Form("a reviewers x items matrix", is_matrix, _read_matrix),
-    Form("dictionaries, named tuples or columns by name", _are_named, _reader("from_records")),
-    Form("rows (reviewer, item, score)", lambda source: isinstance(source, list | tuple | Mapping), _read_rows),
+    Form("a reviewers x items matrix", is_matrix, _read_matrix, _LABELS),
+    Form("dictionaries, named tuples or columns by name", _are_named, _reader("from_records"), _NAMED),
+    Form("rows (reviewer, item, score)", _are_rows, _read_rows, _LABELS),
 )
 
 
-def read_form(source: Any, name: str, note: Note) -> Columns:
+def read_form(source: Any, name: str, note: Note, **options: Any) -> Columns:
     """Return reviews in any of the forms as columns, in the order in which it has them.
+
+    Options that are no column names and policies of the form are refused.
 
     >>> read_form([("ann", "p1", 3), ("bob", "p1", 4)], "reviews", print)
     <Columns: 2 reviewers, 1 item, 2 rows>
     """
     for form in FORMS:
         if form.takes(source):
-            return form.read(source, note)
+            # Policies on repeated pairs and findings concern every form; most apply them to what is read.
+            for option in options.keys() - {*form.options, "duplicates", "accept"}:
+                message = f"{option}: expected none with {form.words}, found {options[option]!r}; leave it out"
+                raise InputError(message)
+            return form.read(source, note, **{key: options[key] for key in form.options if key in options})
     words = ", ".join(form.words for form in FORMS)
     message = f"{name}: expected Reviews, the name of a file, {words}, found {type(source).__name__}"
     raise InputError(message)
@@ -178,7 +214,7 @@ def pairs_in(frame: Any, score: FloatArray | None = None, *, only: bool = True) 
         kept, unused = of_roles(frame, roles, {}, notes.append)
         read = from_frame(kept, {})
     except InputError as error:
-        raise InputError(str(error).replace(" of Reviews.from_frame", "")) from error
+        raise InputError(str(error).replace(" of Reviews", "")) from error
     if score is not None:
         if score.size != read.reviewer.size:
             message = f"y: expected one score per row of X, {read.reviewer.size}, found {score.size}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+import inspect
+from abc import ABCMeta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property, partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +17,14 @@ from reviewgraph._base.arguments import as_numbers, checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, or_none, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
 from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_label, typed_codes
-from reviewgraph._base.results import Backend, Paged, Result, backend_of
+from reviewgraph._base.moved import CONSTRUCTORS
+from reviewgraph._base.results import Backend, Result, backend_of
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.finding import in_python
 from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings, joined
-from reviewgraph.table.forms import is_path, read_form
+from reviewgraph.table.forms import is_graph, is_path, read_form
 from reviewgraph.table.rows import (
     Duplicates,
     first_repeated,
@@ -30,7 +33,6 @@ from reviewgraph.table.rows import (
     refuse_no_code,
     refuse_out_of_range,
     say_twice,
-    split_rows,
     table_rows,
     whole_codes,
 )
@@ -38,21 +40,97 @@ from reviewgraph.table.rows import (
 if TYPE_CHECKING:
     import os
 
-    import igraph
-    import networkx as nx
     import scipy.sparse
     from narwhals.typing import IntoDataFrame
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Reviews(Paged):
+class TableOptions(TypedDict, total=False):
+    """Rarer options of :class:`Reviews`."""
+
+    paper: str
+    title: str
+    confidence: str
+    criterion: str
+    titles: Mapping[Label, str]
+    merge: Merge | None
+    accept: str | Iterable[str]
+    note: Callable[[str], object] | None
+
+
+class CodeOptions(TypedDict, total=False):
+    """Rarer options of :meth:`Reviews.from_codes`."""
+
+    row_name: Callable[[int], str]
+    titles: Mapping[Label, str] | None
+    target: str | None
+
+
+class _WithOldNames(ABCMeta):
+    """A class, and the constructors of the last release, which warn."""
+
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+            # dataclasses.replace passes the fields themselves.
+            return cls._of(**keywords) if "scored" in keywords else super().__call__(*arguments, **keywords)
+
+        @property
+        def __signature__(cls) -> inspect.Signature:
+            whole = inspect.signature(cls.__init__)
+            return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+        def __getattr__(cls, name: str) -> Any:
+            if name not in CONSTRUCTORS:
+                message = f"type object {cls.__name__!r} has no attribute {name!r}"
+                raise AttributeError(message)
+            warn(f"Reviews.{name}(...) is Reviews(...) from now on; the old name will be removed", DeprecationWarning)
+            return lambda table, columns=None, **options: cls(table, columns=columns, **options)
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Reviews(Result, metaclass=_WithOldNames):
     """Reviews of items by reviewers: an immutable bipartite multigraph without repeated pairs.
 
     A review is a (reviewer, item) pair, *scored* or still *planned*. Reviewers have the codes 0..M-1 and items
-    0..N-1; labels are their names. Rows are sorted by (reviewer, item). Build a table with :meth:`from_pairs` and the
-    other class methods or :func:`reviewgraph.read_reviews`.
+    0..N-1; labels are their names. Rows are sorted by (reviewer, item). Columns are found by name, as in files. Labels
+    are the Python values of the table: 7 and "7" differ. Tables are equal if their labels, reviews, scores, further
+    fields and titles are, wherever they came from.
 
     Parameters
+    ----------
+    table
+        Who reviews what: a data frame of pandas, polars, pyarrow or the like, one row per review (or a wide table of
+        pandas whose index and columns are named reviewer and item); rows (reviewer, item) or (reviewer, item, score);
+        dictionaries; a mapping from pairs to scores; a bipartite graph of networkx or igraph; a reviewers x items
+        matrix; or the name of a file, as for :func:`reviewgraph.read_reviews`. A score that is null or None is a
+        planned review.
+    reviewer, item
+        Names of columns that are called unusually. Papers are items: ``paper`` is the same as ``item``.
+    score
+        The score that counts where a review has several: a column, or a value of the column ``criterion``; of a graph
+        the attribute of edges. The others become :attr:`criteria`.
+    criteria
+        The columns that are further scores, such as novelty; an empty list for none. By default all columns of numbers
+        that may be scores.
+    scale
+        Grades from the best on, as a list or as text such as ``"A>B>C"``; by default scores are numbers.
+    lower_is_better
+        Whether 1 is the best score; by default as a graph says, otherwise false.
+    duplicates
+        What becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
+    reviewers, items
+        Labels that exist even without a row; of a matrix those of its lines; of a graph the nodes that are reviewers.
+    columns
+        Names of columns by role, such as ``{"score": "OveMer", "paper": "#"}``: the same as the keywords.
+    **options
+        ``paper``, ``title``, ``confidence`` and ``criterion``, further names of columns. ``titles``: titles by item, of
+        rows and matrices. ``merge``: what becomes of
+        labels that differ in letter case, blanks, invisible characters or type alone, and ``accept``: names of findings
+        of the audit that are accepted, both as for :func:`reviewgraph.read_reviews`. ``note`` is called with a sentence
+        where one of several columns was chosen, or where columns of unusual names are read as criteria; by default each
+        sentence is a :class:`~reviewgraph.graph.ColumnWarning`.
+
+    Attributes
     ----------
     reviewer, item
         Codes, shape (E,), sorted by reviewer and then by item, all pairs distinct.
@@ -81,13 +159,24 @@ class Reviews(Paged):
         How sure reviewers say they are of a review, or how expert, shape (E,): larger is surer, NaN where missing. None
         where there is no such field.
 
+    Raises
+    ------
+    InputError
+        If the table has no such form, a column is missing or ambiguous, a score is no finite number, labels are null or
+        alike, or an option does not apply to the form.
+    DuplicateReview
+        If a pair has two scores and ``duplicates`` is ``"error"``.
+
     Examples
     --------
-    >>> reviews = Reviews.from_pairs([("ann", "p1", 6.0), ("ann", "p2", 8.0), ("bob", "p2", None)])
+    >>> reviews = Reviews([("ann", "p1", 6.0), ("ann", "p2", 8.0), ("bob", "p2", None)])
     >>> reviews
     <Reviews: 2 reviewers, 2 items, 3 reviews (2 scored, 1 planned)>
     >>> reviews.items_of(0).tolist(), reviews.reviewers_of(1).tolist()
     ([0, 1], [0, 1])
+    >>> import polars
+    >>> Reviews(polars.DataFrame({"pid": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}), paper="pid")
+    <Reviews: 1 reviewer, 2 items, 2 reviews (1 scored, 1 planned)>
     """
 
     reviewer: IntArray
@@ -98,16 +187,69 @@ class Reviews(Paged):
     items: Sequence[Label]
     titles: Mapping[Label, str] = field(default_factory=dict)
     lower_is_better: bool = False
-    backend: Backend | None = None
-    origin: Origin = UNKNOWN
-    merge: Literal["all", "none"] | Mapping[Any, Any] | None = None
-    target: str | None = None
+    backend: Backend | None = field(default=None, compare=False)
+    origin: Origin = field(default=UNKNOWN, compare=False)
+    merge: Literal["all", "none"] | Mapping[Any, Any] | None = field(default=None, compare=False)
+    target: str | None = field(default=None, compare=False)
     criteria: Mapping[str, FloatArray] = field(default_factory=dict)
     confidence: FloatArray | None = None
 
+    @checked(options=TableOptions)
+    def __init__(
+        self,
+        table: ReviewsLike,
+        *,
+        reviewer: str | None = None,
+        item: str | None = None,
+        score: str | None = None,
+        criteria: Iterable[str] | None = None,
+        scale: str | Sequence[str] | None = None,
+        lower_is_better: bool | None = None,
+        duplicates: Duplicates = "error",
+        reviewers: Iterable[Label] | None = None,
+        items: Iterable[Label] | None = None,
+        columns: Mapping[str, str] | None = None,
+        **options: Unpack[TableOptions],
+    ) -> None:
+        more: dict[str, Any] = dict(options)
+        policies = {name: more.pop(name) for name in ("merge", "accept", "note") if name in more}
+        titles = more.pop("titles", None)
+        # What is left are names of columns by role.
+        by_role = {**(columns or {}), **more}
+        by_role |= {name: called for name, called in (("reviewer", reviewer), ("item", item)) if called is not None}
+        passed = {
+            "columns": by_role or None,
+            "score": score,
+            "criteria": criteria,
+            "scale": scale,
+            "lower_is_better": lower_is_better,
+            "reviewers": reviewers,
+            "items": items,
+            "titles": titles,
+        }
+        read = {name: value for name, value in passed.items() if value is not None}
+        made = _read(
+            list(table) if isinstance(table, Iterator) else table, "table", read, duplicates=duplicates, **policies
+        )
+        for entry in fields(self):
+            object.__setattr__(self, entry.name, getattr(made, entry.name))
+
+    @classmethod
+    def _of(cls, **values: Any) -> Reviews:
+        """Build from the fields themselves."""
+        made = object.__new__(cls)
+        for entry in fields(cls):
+            default = entry.default if entry.default_factory is MISSING else entry.default_factory()
+            object.__setattr__(made, entry.name, values.pop(entry.name, default))
+        return made
+
     _paged_by: ClassVar[str] = "reviewgraph.report.check:reviews_page"
-    #: A notebook shows the rows.
-    _repr_html_ = Result._repr_html_
+    _rows_are: ClassVar[str] = "reviews"
+
+    @property
+    def reviews(self) -> Reviews:
+        """The table itself, as every result has its reviews."""
+        return self
 
     def headline(self) -> str:
         """Return the sizes, how many reviews are scored where not all are, and the further fields, if any."""
@@ -174,7 +316,7 @@ class Reviews(Paged):
 
         Examples
         --------
-        >>> Reviews.from_pairs([("ann", 7), ("bob", 7), ("bob", 9)]).items_of(1).tolist()
+        >>> Reviews([("ann", 7), ("bob", 7), ("bob", 9)]).items_of(1).tolist()
         [0, 1]
         """
         refuse_no_code(reviewer, self.n_reviewers, "reviewer")
@@ -195,7 +337,7 @@ class Reviews(Paged):
 
         Examples
         --------
-        >>> Reviews.from_pairs([("ann", 7), ("bob", 7), ("bob", 9)]).reviewers_of(0).tolist()
+        >>> Reviews([("ann", 7), ("bob", 7), ("bob", 9)]).reviewers_of(0).tolist()
         [0, 1]
         """
         refuse_no_code(item, self.n_items, "item")
@@ -227,7 +369,7 @@ class Reviews(Paged):
         return "lower is better" if self.lower_is_better else "higher is better"
 
     @property
-    def nouns(self) -> tuple[str, str]:
+    def _nouns(self) -> tuple[str, str]:
         """What pages call items and reviewers: as the columns were called, unless labels contain our own nouns."""
         if self.origin.nouns == UNKNOWN.nouns:
             return UNKNOWN.nouns
@@ -253,7 +395,7 @@ class Reviews(Paged):
 
         Examples
         --------
-        >>> Reviews.from_pairs([("ann", "p1", 2.0)], lower_is_better=True).printed([-2.0]).tolist()
+        >>> Reviews([("ann", "p1", 2.0)], lower_is_better=True).printed([-2.0]).tolist()
         [2.0]
         """
         array = as_numbers("values", values)
@@ -275,7 +417,7 @@ class Reviews(Paged):
 
         Examples
         --------
-        >>> Reviews.from_pairs([("ann", 7, 3.0), ("bob", 7)]).only_scored()
+        >>> Reviews([("ann", 7, 3.0), ("bob", 7)]).only_scored()
         <Reviews: 2 reviewers, 1 item, 1 review>
         """
         return self if self.scored.all() else self.subset(self.scored)
@@ -296,7 +438,7 @@ class Reviews(Paged):
 
         Examples
         --------
-        >>> Reviews.from_pairs([("ann", 7), ("bob", 7)]).subset(np.array([True, False]))
+        >>> Reviews([("ann", 7), ("bob", 7)]).subset(np.array([True, False]))
         <Reviews: 2 reviewers, 1 item, 1 review>
         """
         refuse_misfit(keep, self.n_reviews)
@@ -333,16 +475,11 @@ class Reviews(Paged):
 
         Examples
         --------
-        >>> Reviews.from_pairs([("ann", 1, 5.0)]).add([("bob", 1)])
+        >>> Reviews([("ann", 1, 5.0)]).add([("bob", 1)])
         <Reviews: 2 reviewers, 1 item, 2 reviews (1 scored, 1 planned)>
         """
         if isinstance(planned, Result):
-            planned._refuse_none("planned")
-            columns = planned.to_columns()
-            if not {"reviewer", "item"} <= set(columns):
-                message = f"planned: expected columns reviewer and item, found {', '.join(columns)}"
-                raise InputError(message)
-            new = list(zip(columns["reviewer"], columns["item"], strict=True))
+            new = planned_pairs(planned, "planned")
         else:
             new = list(refuse("planned", planned, "Iterable[tuple[Label, Label]]"))
             refuse("planned", new, "list of pairs")
@@ -405,28 +542,34 @@ class Reviews(Paged):
         Columns of the further scores by name, and of ``confidence``, follow where there are any, None where missing. A
         criterion that is called like one of the others has ``criterion`` before its name.
         """
-        columns: dict[str, list[Any]] = {
-            "reviewer": [self.reviewers[j] for j in self.reviewer.tolist()],
-            "item": [self.items[i] for i in self.item.tolist()],
-            "score": or_none(self.printed(self.score)),
-        }
+        columns = {**self._pairs(), "score": or_none(self.printed(self.score))}
         taken = {*columns, "confidence"}
         for name, values in self.criteria.items():
             columns[f"criterion {name}" if name in taken else name] = or_none(self.printed(values))
         return columns if self.confidence is None else {**columns, "confidence": or_none(self.confidence)}
 
+    def _pairs(self) -> dict[str, list[Any]]:
+        """Return the columns ``reviewer`` and ``item``."""
+        return {
+            "reviewer": [self.reviewers[j] for j in self.reviewer.tolist()],
+            "item": [self.items[i] for i in self.item.tolist()],
+        }
+
     def to_columns(self) -> dict[str, list[Any]]:
         """Return what :meth:`to_dict` does: a table is its columns."""
         return self.to_dict()
 
-    def _first_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
-        """Return the first rows by column, and how many there are in all; the others are left alone."""
-        return self.subset(np.arange(min(most, self.n_reviews))).to_columns(), self.n_reviews
+    def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
+        people = {"reviewer": self.reviewers, "reviews": self.loads.tolist()}
+        papers = {"item": self.items, "reviews": self.reviews_per_item.tolist()}
+        if self.titles:
+            papers["title"] = [self.titles.get(label) for label in self.items]
+        return {**super()._tables(), "reviewers": lambda: people, "items": lambda: papers}
 
     # Constructors
 
     @classmethod
-    @checked
+    @checked(options=CodeOptions)
     def from_codes(
         cls,
         reviewer: npt.ArrayLike,
@@ -437,12 +580,10 @@ class Reviews(Paged):
         items: Sequence[Label] | int,
         scored: npt.ArrayLike | None = None,
         duplicates: Duplicates = "error",
-        row_name: Callable[[int], str] = "row {}".format,
-        titles: Mapping[Label, str] | None = None,
         lower_is_better: bool = False,
-        target: str | None = None,
         criteria: Mapping[str, npt.ArrayLike] | None = None,
         confidence: npt.ArrayLike | None = None,
+        **options: Unpack[CodeOptions],
     ) -> Reviews:
         """Build from integer codes, as every other constructor does; labels are kept as they are.
 
@@ -460,15 +601,16 @@ class Reviews(Paged):
             Policy for pairs with two scores: refuse (default), keep the ``last`` row that has one, or take the
             ``mean``, of each score field by itself. A pair that is planned in one row and scored in another is one
             review, and so are rows with different fields of it.
-        row_name
-            Name of row number r (from 0) in messages.
-        titles, lower_is_better, target
-            As the attributes; ``lower_is_better`` negates the scores and criteria.
+        lower_is_better
+            As the attribute; it negates the scores and criteria.
         criteria
             Further scores by name, shapes (E,), NaN where missing.
         confidence
             How sure reviewers say they are, shape (E,), NaN where missing; of several rows of a pair the mean counts,
             or the last where ``duplicates`` says so.
+        **options
+            ``titles`` and ``target``, as the attributes, and ``row_name``, a function from the number of a row, from 0,
+            to its name in messages.
 
         Returns
         -------
@@ -494,18 +636,21 @@ class Reviews(Paged):
             reviewers=reviewer_labels,
             items=item_labels,
             duplicates=duplicates,
-            row_name=row_name,
+            row_name=options.get("row_name", "row {}".format),
             lower_is_better=lower_is_better,
             criteria=criteria or {},
             confidence=confidence,
         )
-        return cls(
-            *rows[:4],
-            reviewer_labels,
-            item_labels,
-            dict(titles or {}),
-            lower_is_better,
-            target=target,
+        return cls._of(
+            reviewer=rows[0],
+            item=rows[1],
+            score=rows[2],
+            scored=rows[3],
+            reviewers=reviewer_labels,
+            items=item_labels,
+            titles=dict(options.get("titles") or {}),
+            lower_is_better=lower_is_better,
+            target=options.get("target"),
             criteria=rows.criteria,
             confidence=rows.confidence,
         )
@@ -533,43 +678,6 @@ class Reviews(Paged):
 
     @classmethod
     @checked
-    def from_pairs(
-        cls,
-        pairs: Iterable[tuple[Any, ...]],
-        *,
-        reviewers: Iterable[Label] = (),
-        items: Iterable[Label] = (),
-        **options: Any,
-    ) -> Reviews:
-        """Build from (reviewer, item) pairs or (reviewer, item, score) triples; a score None is a planned review.
-
-        Parameters
-        ----------
-        pairs
-            Rows (reviewer, item) or (reviewer, item, score).
-        reviewers, items
-            Labels that exist even without a row.
-        **options
-            ``duplicates`` says what becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``;
-            ``merge`` what becomes of labels that differ in letter case, blanks, invisible characters or type alone, and
-            ``accept`` names findings of the audit that are accepted, as for :func:`reviewgraph.read_reviews`. Further
-            ones are those of :meth:`from_codes`.
-
-        Raises
-        ------
-        InputError
-            If a row has neither two nor three entries, a score is no finite number, a label is null, or some are alike.
-
-        Examples
-        --------
-        >>> Reviews.from_pairs([(1, "a"), (1, "b")]).loads.tolist()
-        [2]
-        """
-        reviewer, item, values, known = split_rows(pairs)
-        return cls._from_arrays(reviewer, item, values, scored=known, reviewers=reviewers, items=items, **options)
-
-    @classmethod
-    @checked
     def _from_columns(
         cls,
         columns: Columns,
@@ -591,116 +699,38 @@ class Reviews(Paged):
 
     @classmethod
     @checked
-    def from_frame(
-        cls,
-        frame: Any,
-        columns: Mapping[str, str] | None = None,
-        *,
-        reviewers: Iterable[Label] = (),
-        items: Iterable[Label] = (),
-        scale: str | Sequence[str] | None = None,
-        lower_is_better: bool = False,
-        duplicates: Duplicates = "error",
-        note: Callable[[str], object] | None = None,
-        merge: Merge | None = None,
-        score: str | None = None,
-        criteria: Iterable[str] | None = None,
-        accept: str | Iterable[str] = (),
-    ) -> Reviews:
-        """Build from any data frame that narwhals supports (pandas, polars, pyarrow, ...).
-
-        Columns are found by name, as in files. Labels are the Python values of the frame: 7 and "7" differ. A wide
-        table of pandas is read where its index and columns are named reviewer and item.
-
-        Parameters
-        ----------
-        frame
-            A data frame of pandas, polars, pyarrow or the like, one row per review; a lazy one is collected. A null
-            score is a planned review.
-        columns
-            Names of columns that are called unusually, by role, such as ``{"score": "OveMer", "reviewer": "who"}``;
-            others are found by the names that files have.
-        reviewers, items
-            Labels that exist even without a row.
-        scale
-            Grades from the best on, as a list or as text such as ``"A>B>C"``; by default scores are numbers.
-        lower_is_better
-            Whether 1 is the best score.
-        duplicates
-            What becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
-        note
-            Called with a sentence where one of several columns was chosen, or where columns of unusual names are read
-            as criteria; by default each sentence is a :class:`~reviewgraph.ColumnWarning`.
-        merge
-            As for :meth:`from_pairs`.
-        score
-            The score that counts where a review has several: a column, or a value of the column ``criterion``. The
-            others become :attr:`criteria`.
-        criteria
-            The columns that are further scores, such as novelty; an empty list for none. By default all columns of
-            numbers that may be scores.
-        accept
-            Names of findings of the audit that are accepted, as for :func:`reviewgraph.read_reviews`.
-
-        Returns
-        -------
-        Reviews
-            Results made of it return data frames of the same kind.
-
-        Examples
-        --------
-        >>> import polars
-        >>> Reviews.from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
-        <Reviews: 1 reviewer, 2 items, 2 reviews (1 scored, 1 planned)>
-        """
-        from reviewgraph.formats.memory import from_frame
-
-        say = note or partial(warn, category=ColumnWarning)
-        noted: list[str] = []
-        read = from_frame(
-            *(frame, columns),
-            score=score,
-            reviewers=reviewers,
-            items=items,
-            scale=scale,
-            lower_is_better=lower_is_better,
-            note=noted.append,
-            criteria=criteria,
-            duplicates=duplicates,
-            accept=accept,
-        )
-        _refuse_empty(read, "frame")
-        reviews = cls._from_columns(read, duplicates=duplicates, merge=merge, accept=accept, note=noted.append)
-        for message in noted:
-            say(message)
-        return replace(reviews, backend=backend_of(frame))
-
-    @classmethod
-    @checked
     def from_biadjacency(
         cls,
         matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any],
         *,
+        scored: bool = True,
+        nan_is_planned: bool = False,
+        reviewers: Sequence[Label] | None = None,
+        items: Sequence[Label] | None = None,
+        titles: Mapping[Label, str] | None = None,
+        lower_is_better: bool = False,
         duplicates: Duplicates = "error",
         merge: Merge | None = None,
         accept: str | Iterable[str] = (),
-        **options: Any,
     ) -> Reviews:
-        """Build from a reviewers x items matrix; ``duplicates`` says what counts where an entry is stored twice.
-
-        ``options`` are those of :func:`reviewgraph.formats.memory.from_biadjacency`.
+        """Build from a reviewers x items matrix, also from one whose zeros or few columns the constructor asks about.
 
         Parameters
         ----------
         matrix
             Shape (M, N): scores, NaN for pairs that are no reviews; of a sparse matrix all stored entries.
+        scored
+            Whether the entries are scores; otherwise those that are not 0 are planned reviews.
+        nan_is_planned
+            Whether NaN is a planned review.
+        reviewers, items
+            Labels of rows and columns, 0, 1, ... by default.
+        titles, lower_is_better
+            As the attributes.
         duplicates
             What counts where an entry is stored twice: ``"error"`` (default), ``"last"`` or ``"mean"``.
         merge, accept
-            As for :meth:`from_pairs`.
-        **options
-            As for :func:`reviewgraph.formats.memory.from_biadjacency`: ``reviewers`` and ``items``, labels of rows and
-            columns, and ``lower_is_better``.
+            As for :class:`Reviews`.
 
         Returns
         -------
@@ -714,90 +744,15 @@ class Reviews(Paged):
         """
         from reviewgraph.formats.memory import from_biadjacency
 
-        read = from_biadjacency(matrix, **options)
-        return cls._from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
-
-    @classmethod
-    @checked
-    def from_networkx(
-        cls,
-        graph: nx.Graph,
-        *,
-        duplicates: Duplicates = "error",
-        merge: Merge | None = None,
-        accept: str | Iterable[str] = (),
-        **options: Any,
-    ) -> Reviews:
-        """Build from a bipartite graph of networkx; ``duplicates`` says what counts among parallel edges.
-
-        ``options`` are those of :func:`reviewgraph.formats.memory.from_networkx`.
-
-        Parameters
-        ----------
-        graph
-            A bipartite graph whose nodes have the attribute ``bipartite``, 0 for reviewers and 1 for items; edges are
-            reviews, with the attribute ``score``.
-        duplicates
-            What counts among parallel edges: ``"error"`` (default), ``"last"`` or ``"mean"``.
-        merge, accept
-            As for :meth:`from_pairs`.
-        **options
-            As for :func:`reviewgraph.formats.memory.from_networkx`: ``score``, the name of the attribute, and
-            ``lower_is_better``.
-
-        Returns
-        -------
-        Reviews
-            Nodes are the labels.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> graph = nx.Graph([("ann", "p1"), ("ann", "p2")])
-        >>> nx.set_node_attributes(graph, {"ann": 0, "p1": 1, "p2": 1}, "bipartite")
-        >>> Reviews.from_networkx(graph)
-        <Reviews: 1 reviewer, 2 items, 2 reviews>
-        """
-        from reviewgraph.formats.memory import from_networkx
-
-        read = from_networkx(graph, **options)
-        return cls._from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
-
-    @classmethod
-    @checked
-    def from_igraph(
-        cls,
-        graph: igraph.Graph,
-        *,
-        duplicates: Duplicates = "error",
-        merge: Merge | None = None,
-        accept: str | Iterable[str] = (),
-        **options: Any,
-    ) -> Reviews:
-        """Build from a bipartite graph of igraph, as :meth:`from_networkx` does from one of networkx.
-
-        Parameters
-        ----------
-        graph
-            A bipartite graph whose vertices have the attribute ``type``, False for reviewers and True for items; edges
-            are reviews, with the attribute ``score``.
-        duplicates, merge, accept, **options
-            As for :meth:`from_networkx`.
-
-        Returns
-        -------
-        Reviews
-            Attributes ``name`` of vertices are the labels; without names their indices.
-
-        Examples
-        --------
-        >>> import igraph
-        >>> Reviews.from_igraph(igraph.Graph.Full_Bipartite(2, 3))
-        <Reviews: 2 reviewers, 3 items, 6 reviews>
-        """
-        from reviewgraph.formats.memory import from_igraph
-
-        read = from_igraph(graph, **options)
+        read = from_biadjacency(
+            matrix,
+            scored=scored,
+            nan_is_planned=nan_is_planned,
+            reviewers=reviewers,
+            items=items,
+            titles=titles,
+            lower_is_better=lower_is_better,
+        )
         return cls._from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
 
@@ -805,19 +760,20 @@ def _restored(*values: Any) -> Reviews:
     def again(value: Any) -> Any:
         return frozen(value) if isinstance(value, np.ndarray) else value
 
-    table = Reviews(*map(again, values))
+    names = [entry.name for entry in fields(Reviews)]
+    table = Reviews._of(**dict(zip(names, map(again, values), strict=True)))
     return replace(table, criteria={name: frozen(value) for name, value in table.criteria.items()})
 
 
 # Arguments that are reviews.
 
-#: Reviews as an argument: the table, or any form of :data:`reviewgraph.table.forms.FORMS`, or the name of a file.
-#: Graphs, matrices and Series have no type in common, hence Any.
-ReviewsLike: TypeAlias = "Reviews | IntoDataFrame | str | os.PathLike[str] | Any"
+#: Reviews as an argument: the table, a result that has some, any form of :data:`reviewgraph.table.forms.FORMS`, or the
+#: name of a file. Graphs, matrices and Series have no type in common, hence Any.
+ReviewsLike: TypeAlias = "Reviews | Result | IntoDataFrame | str | os.PathLike[str] | Any"
 
 
 def as_reviews(source: ReviewsLike | Any, name: str = "reviews") -> Reviews:
-    """Return reviews as they are, and any other form as :mod:`reviewgraph.table.forms` reads it.
+    """Return reviews as they are, those of a result, and any other form as :mod:`reviewgraph.table.forms` reads it.
 
     >>> import pandas
     >>> as_reviews(pandas.DataFrame({"reviewer": ["ann", "bob"], "paper": [1, 1], "score": [3, 4]}))
@@ -825,18 +781,71 @@ def as_reviews(source: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     >>> as_reviews([("ann", "p1", 3), ("bob", "p1", 4)])
     <Reviews: 2 reviewers, 1 item, 2 reviews>
     """
-    if isinstance(source, Reviews):
-        return source
+    return source if isinstance(source, Reviews) else _read(source, name, {})
+
+
+#: Options of files.
+_OF_FILES = ("columns", "score", "items", "scale", "lower_is_better")
+
+
+def _read(
+    source: Any,
+    name: str,
+    options: Mapping[str, Any],
+    *,
+    duplicates: Duplicates = "error",
+    merge: Merge | None = None,
+    accept: str | Iterable[str] = (),
+    note: Callable[[str], object] | None = None,
+) -> Reviews:
+    """Return reviews in any form, with notes once they are read; ``options`` are those that were passed."""
+    say = note or partial(warn, category=ColumnWarning)
     noted: list[str] = []
+    policies: dict[str, Any] = {"duplicates": duplicates, "merge": merge, "accept": accept, "note": noted.append}
+    if isinstance(source, Result):
+        if options.keys() - {"reviewers", "items"}:
+            message = f"{min(options)}: expected reviewers and items alone with Reviews, found more; leave it out"
+            raise InputError(message)
+        return _reviews_of(source, name)._with_labels(**options)
     if is_path(source):
+        for option in options.keys() - set(_OF_FILES):
+            message = (
+                f"{option}: expected none with a file, found {options[option]!r}; leave it out, or read a data frame"
+            )
+            raise InputError(message)
         # Files are read by a room above, named here and loaded on demand.
-        reviews: Reviews = resolve_name("reviewgraph.io.reading:read_reviews")(source, note=noted.append)
+        reviews: Reviews = resolve_name("reviewgraph.io.reading:read_reviews")(source, **options, **policies)
     else:
-        read = read_form(source, name, noted.append)
-        _refuse_empty(read, name)
-        reviews = replace(Reviews._from_columns(read, note=noted.append), backend=backend_of(source))
+        read = read_form(source, name, noted.append, **options, duplicates=duplicates, accept=accept)
+        # Labels that are passed, and the nodes of a graph, exist without a review.
+        if not (options.keys() & {"reviewers", "items"} or is_graph(source)):
+            _refuse_empty(read, name)
+        reviews = replace(Reviews._from_columns(read, **policies), backend=backend_of(source))
     for message in noted:
-        warn(message, ColumnWarning)
+        say(message)
+    return reviews
+
+
+def planned_pairs(result: Result, name: str) -> list[tuple[Label, Label]]:
+    """Return the pairs that a plan or an assignment asks for, or that another table lists."""
+    result._refuse_none(name)
+    columns = result.to_columns()
+    if not {"reviewer", "item"} <= set(columns):
+        message = f"{name}: expected columns reviewer and item, found {', '.join(columns)}"
+        raise InputError(message)
+    return list(zip(columns["reviewer"], columns["item"], strict=True))
+
+
+def _reviews_of(result: Result, name: str) -> Reviews:
+    """Return the reviews of a result, of a plan with those that are planned."""
+    result._refuse_none(name)
+    reviews = getattr(result, "reviews", None)
+    if not isinstance(reviews, Reviews):
+        what = "without reviews" if reviews is None else "whose reviews are in parts"
+        message = (
+            f"{name}: expected reviews, or a result that has them in memory, found a {type(result).__name__} {what}"
+        )
+        raise InputError(message)
     return reviews
 
 
@@ -844,7 +853,7 @@ def _refuse_empty(read: Columns, name: str) -> None:
     if not len(read.items):
         message = (
             f"{name}: expected a row per review, found no rows; where no review is assigned yet, say who and what "
-            "there is, as Reviews.from_pairs([], reviewers=..., items=...)"
+            "there is, as Reviews([], reviewers=..., items=...)"
         )
         raise InputError(message)
 

@@ -29,6 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reviewgraph import Search
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -396,7 +398,7 @@ def asked_of(row: Row, market: Market) -> dict[str, Any]:
 
 def broken(row: Row, market: Market, chosen: Any) -> str:
     """Say what is wrong with an assignment; empty where nothing is."""
-    from reviewgraph import doubly_connected_components
+    from reviewgraph.graph import doubly_connected_components
 
     table = chosen.reviews
     wrong = [] if chosen.status.reached else [f"{chosen.status}: {chosen.explanation[:60]}"]
@@ -440,7 +442,7 @@ def measure(name: str, data: Path) -> dict[str, Any]:
     assign(np.random.default_rng(0).random((12, 9)), demand=3, load=6, **few)
     runs = []
     for seed in range(row.seeds):
-        chosen, seconds = seconds_of(lambda seed=seed: assign(affinity, seed=seed, **options))
+        chosen, seconds = seconds_of(lambda seed=seed: assign(affinity, search=Search(seed=seed), **options))
         scores = np.bincount(chosen.reviews.item, chosen.affinities, market.n_items).astype(float)
         runs.append(
             {

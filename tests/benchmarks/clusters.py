@@ -37,7 +37,7 @@ def write_parts(folder, reviews):
 def here(reviews, job):
     """Return components, qualities or the line in memory, and seconds."""
     from lsc import calibrate, posterior
-    from reviewgraph import connected_components
+    from reviewgraph.graph import connected_components
 
     begun = time.perf_counter()
     if job == "check":

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from planner import plan_extra_reviews
-from reviewgraph import random_assignment
+import planner
+from reviewgraph import Search
+from reviewgraph.graph import random_assignment
 from tests.benchmarks.harness.tables import write_files
 from tests.benchmarks.rows import COMMAND
 from tests.planner.plans.checking import verify_plan
@@ -37,7 +38,7 @@ def lines(shapes: list[tuple[int, int, int]], seeds: int, limit: float | None) -
         for seed in range(seeds):
             table = random_assignment(*shape, np.random.default_rng(seed))
             start = time.process_time()
-            plan = plan_extra_reviews(table, time_limit=limit)
+            plan = planner.plan(table, search=Search(time_limit=limit))
             seconds = time.process_time() - start
             verify_plan(plan)
             cells = [*shape, seed, plan.status, plan.count, plan.lower_bound, f"{seconds:.2f}"]

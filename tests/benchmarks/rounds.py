@@ -26,11 +26,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import planner
 from lsc.estimate import plain_averages
 from lsc.posteriors import PosteriorEstimate, posterior
-from planner import plan_extra_reviews
 from planner._plans import rounds as simulation
-from reviewgraph import Reviews, read_reviews
+from reviewgraph import Reviews, Search, read_reviews
 from reviewgraph._base import FloatArray, IntArray
 from tests.benchmarks.harness.measures import summary
 from tests.benchmarks.harness.running import markdown
@@ -218,15 +218,15 @@ ROUNDS = {"one batch": 1, "2 rounds": 2, "4 rounds": 4}
 def played(world: World, state: State, rounds: int, budget: int) -> Iterator[dict[str, Any]]:
     """Plan and receive the rounds: after each the outcome, and what the plan expected of it."""
     for left in range(rounds, 0, -1):
-        plan = plan_extra_reviews(
+        plan = planner.plan(
             state.reviews,
-            objective="decision",
+            goal="decision",
             n_selected=world.cell.select,
-            max_reviews=budget,
+            n=budget,
             rounds=left,
             spare=world.spare,
             conflicts=world.conflicts,
-            seed=0,
+            search=Search(seed=0),
         )
         said = plan.to_dict()["rounds"]["after"]
         budget -= plan.count
@@ -256,11 +256,11 @@ def matched(cell: Cell, draw: int) -> dict[str, Any]:
     first = world.spread(np.empty((0, 2), np.int64), np.full(world.size, cell.first))
     third = world.spread(first, np.ones(world.size, np.int64))
     start = State.of(world, first)
-    options = {"objective": "decision", "n_selected": cell.select, "match": cell.first + 1}
+    options = {"goal": "decision", "n_selected": cell.select, "match": cell.first + 1}
     options |= {"spare": world.spare, "conflicts": world.conflicts}
     planned = Reviews.from_codes(*first.T, reviewers=len(world.score), items=world.size)
-    before = plan_extra_reviews(planned, **options).rounds.match.needed
-    after = plan_extra_reviews(start.reviews, **options).rounds.match.needed
+    before = planner.plan(planned, **options).rounds.match.needed
+    after = planner.plan(start.reviews, **options).rounds.match.needed
 
     def wrong(budget: int) -> int:
         return list(played(world, start, after.rounds, budget))[-1]["wrong"]

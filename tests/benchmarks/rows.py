@@ -14,6 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from reviewgraph import Search
+
 #: What a row measured: cold and warm seconds; where there is one, the anchor's seconds and name; found, in words.
 Measured = dict[str, Any]
 
@@ -123,7 +125,7 @@ def components() -> Measured:
     """Find components; networkx projects the same graph."""
     import networkx as nx
 
-    from reviewgraph import doubly_connected_components, to_networkx
+    from reviewgraph.graph import doubly_connected_components, to_networkx
     from tests.benchmarks.harness.tables import random_pairs
 
     reviews = random_pairs()
@@ -138,7 +140,7 @@ def components() -> Measured:
 
 def three_levels() -> Measured:
     """Find components, their certificates and the degrees of freedom."""
-    from reviewgraph import connected_components, doubly_connected_components, recoverability
+    from reviewgraph.graph import connected_components, doubly_connected_components, recoverability
     from tests.benchmarks.harness.tables import random_pairs
 
     reviews = random_pairs()
@@ -154,7 +156,7 @@ def three_levels() -> Measured:
 
 def components_of_millions() -> Measured:
     """Find components of ten million reviews, and of half of them."""
-    from reviewgraph import doubly_connected_components
+    from reviewgraph.graph import doubly_connected_components
     from tests.benchmarks.harness.tables import power_law
 
     whole = power_law(10_000_000)
@@ -168,11 +170,11 @@ def plan_of_a_thousand() -> Measured:
     """Plan for 1,000 papers where the degrees of freedom bind."""
     import numpy as np
 
-    from planner import plan_extra_reviews
-    from reviewgraph import random_assignment
+    import planner
+    from reviewgraph.graph import random_assignment
 
     reviews = random_assignment(1000, 1000, 3, np.random.default_rng(0))
-    plan, found = timed(lambda: plan_extra_reviews(reviews, time_limit=30), 0)
+    plan, found = timed(lambda: planner.plan(reviews, search=Search(time_limit=30)), 0)
     words = f"{plan.count} reviews, at least {plan.lower_bound}, {plan.status}"
     return found | {"gap": plan.count / max(plan.lower_bound, 1) - 1, "words": words}
 
@@ -181,14 +183,14 @@ def plans_of_few() -> Measured:
     """Plan for up to 200 papers, one table of each shape."""
     import numpy as np
 
-    from planner import plan_extra_reviews
-    from reviewgraph import random_assignment
+    import planner
+    from reviewgraph.graph import random_assignment
 
     shapes = [(N, M, k) for N in (50, 100, 200) for M in (N // 3, 2 * N // 3, N) for k in (3, 4, 5)]
     proved = 0
     begun = time.perf_counter()
     for N, M, k in shapes:
-        plan = plan_extra_reviews(random_assignment(N, M, k, np.random.default_rng(0)), time_limit=60)
+        plan = planner.plan(random_assignment(N, M, k, np.random.default_rng(0)), search=Search(time_limit=60))
         proved += plan.status == "optimal"
     seconds = (time.perf_counter() - begun) / len(shapes)
     return {"cold": seconds, "share": proved / len(shapes), "words": f"{proved} of {len(shapes)} proved, seconds each"}
@@ -200,7 +202,7 @@ def assignment() -> Measured:
     from tests.benchmarks.harness.tables import clustered_affinities
 
     affinity = clustered_affinities(20_000, 100)
-    result, found = timed(lambda: assign(affinity, demand=4, load=6, time_limit=150), 0)
+    result, found = timed(lambda: assign(affinity, demand=4, load=6, search=Search(time_limit=150)), 0)
     return found | {"loss": result.price, "words": f"{result.status}, {result.price:.3f} % of the affinity lost"}
 
 

@@ -16,10 +16,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import planner
 from lsc._inference.inferring import infer
 from lsc._solver.newton import minimise
-from planner import plan_extra_reviews
-from reviewgraph import doubly_connected_components, recoverability, to_networkx
+from reviewgraph import Search
+from reviewgraph.graph import doubly_connected_components, recoverability, to_networkx
 from tests.benchmarks.harness.tables import conference, random_pairs, uneven_loads
 from tests.lsc import programmes
 
@@ -62,7 +63,7 @@ def test_pebbles(benchmark: Any) -> None:
 
 def test_cascade(benchmark: Any) -> None:
     reviews = uneven_loads()
-    plan = beside(benchmark, lambda: plan_extra_reviews(reviews, time_limit=5), sorting, rounds=1)
+    plan = beside(benchmark, lambda: planner.plan(reviews, search=Search(time_limit=5)), sorting, rounds=1)
     benchmark.extra_info |= {"count": plan.count, "bound": plan.lower_bound}
 
 

@@ -34,7 +34,7 @@ def test_scoring_functions_meet_every_score(problem: Problem) -> None:
 @given(problems())
 def test_the_order_of_rows_and_the_names_of_people_do_not_matter(problem: Problem) -> None:
     plain = lsc.calibrate(problem.reviews, **problem.arguments)
-    named = Reviews.from_pairs(
+    named = Reviews(
         [(f"r{j}", f"p{i}", y) for j, i, y in reversed(problem.scores)], items=[f"p{i}" for i in range(problem.n_items)]
     )
     kinds = {f"r{j}": kind for j, kind in problem.arguments["hypothesis"].items()}
@@ -45,27 +45,27 @@ def test_the_order_of_rows_and_the_names_of_people_do_not_matter(problem: Proble
 
 
 def test_the_reported_scale_is_that_of_the_plain_averages() -> None:
-    result = lsc.calibrate(Reviews.from_pairs(PANEL))
+    result = lsc.calibrate(Reviews(PANEL))
     assert result.quality.mean() == pytest.approx(result.average.mean())
     assert result.quality.std() == pytest.approx(result.average.std())
 
 
 def test_two_references_set_the_scale() -> None:
-    result = lsc.calibrate(Reviews.from_pairs(PANEL), references={"a": 10.0, "e": 40.0})
+    result = lsc.calibrate(Reviews(PANEL), references={"a": 10.0, "e": 40.0})
     assert_allclose(result.quality, [10.0, 15.0, 25.0, 30.0, 40.0])
     assert result.unique
 
 
 def test_lower_is_better_is_turned_round_and_back() -> None:
     best_one = [(who, paper, 10.0 - y) for who, paper, y in PANEL]
-    result = lsc.calibrate(Reviews.from_pairs(best_one, lower_is_better=True), references={"a": -10.0, "e": -40.0})
+    result = lsc.calibrate(Reviews(best_one, lower_is_better=True), references={"a": -10.0, "e": -40.0})
     assert result.ranking() == ["e", "d", "c", "b", "a"]
     assert_allclose(result.to_columns()["quality"], [-10.0, -15.0, -25.0, -30.0, -40.0])
     assert result.to_columns()["average"][0] == pytest.approx(7.0)
 
 
 def test_planned_reviews_and_items_without_a_score() -> None:
-    reviews = Reviews.from_pairs([*PANEL, ("cleo", "f", None)])
+    reviews = Reviews([*PANEL, ("cleo", "f", None)])
     result = lsc.calibrate(reviews)
     assert np.isnan(result.quality[5])
     assert np.isnan(result.noise[-1])
@@ -78,7 +78,7 @@ def test_planned_reviews_and_items_without_a_score() -> None:
 
 
 def test_selection_across_groups_is_refused_with_an_explanation() -> None:
-    result = lsc.calibrate(Reviews.from_pairs([*PANEL, ("dora", "y", 1.0), ("dora", "z", 2.0)]))
+    result = lsc.calibrate(Reviews([*PANEL, ("dora", "y", 1.0), ("dora", "z", 2.0)]))
     assert result.group.tolist() == [1, 1, 1, 1, 1, 2, 2]
     assert result.rank[-2:].tolist() == [2, 1]
     with pytest.raises(lsc.Incomparable, match="no review connects the 2 groups"):
@@ -90,7 +90,7 @@ def test_selection_across_groups_is_refused_with_an_explanation() -> None:
 
 def test_selection_among_undetermined_papers_warns() -> None:
     chain = [("ann", "a", 1.0), ("ann", "b", 2.0), ("bob", "b", 1.0), ("bob", "c", 2.0)]
-    result = lsc.calibrate(Reviews.from_pairs(chain))
+    result = lsc.calibrate(Reviews(chain))
     assert result.undetermined == ["c"]
     assert not result.unique
     with pytest.warns(lsc.UndeterminedWarning, match="1 of 3 papers"):
@@ -99,8 +99,8 @@ def test_selection_among_undetermined_papers_warns() -> None:
 
 def test_refuses_what_it_cannot_calibrate() -> None:
     with pytest.raises(InputError, match="expected scores, found none"):
-        lsc.calibrate(Reviews.from_pairs([("ann", "a")]))
-    reviews = Reviews.from_pairs(PANEL)
+        lsc.calibrate(Reviews([("ann", "a")]))
+    reviews = Reviews(PANEL)
     with pytest.raises(InputError, match="expected one of linear, monotone, convex, concave, offset, found 'wavy'"):
         lsc.calibrate(reviews, "wavy")
     with pytest.raises(InputError, match="none for reviewer 'bob'"):
@@ -153,7 +153,7 @@ def test_standard_errors_are_the_formula() -> None:
     expected = scale * sigma * np.sqrt(np.diag(np.linalg.pinv(laplacian, hermitian=True)))
     assert_allclose(result.standard_error, expected, rtol=1e-6)
     assert np.isnan(lsc.calibrate(reviews, "monotone").standard_error).all()
-    assert np.isnan(lsc.calibrate(Reviews.from_pairs(PANEL)).standard_error).all()
+    assert np.isnan(lsc.calibrate(Reviews(PANEL)).standard_error).all()
 
 
 @pytest.mark.parametrize("loads", [[3] * 200, [2, 5, 3, 4] * 50, [0, 1, 7, 0] * 50, [1] * 199 + [60]])
@@ -179,4 +179,4 @@ def test_groups_in_other_units_are_refused(size: float, shift: float) -> None:
     scores = [(r, p, (p * 7 + r * 3) % 10 + 1.0) for r in range(4) for p in range(5)]
     other = [(r + 10, p + 10, shift + size * score) for r, p, score in scores]
     with pytest.raises(InputError, match="expected scores on one scale"):
-        lsc.calibrate(Reviews.from_pairs(scores + other, accept="no-score-codes"))
+        lsc.calibrate(Reviews(scores + other, accept="no-score-codes"))

@@ -14,7 +14,8 @@ import pytest
 
 import lsc
 from lsc.calibrator import Calibrator, hold_out, line_of
-from reviewgraph import ColumnWarning, InputError, Reviews
+from reviewgraph import InputError, Reviews
+from reviewgraph.graph import ColumnWarning
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -47,7 +48,7 @@ def test_pairs_and_scores_are_read_alike_from_all_that_holds_them(table: pd.Data
         (pl.from_pandas(pairs), score.to_numpy()),
         (pairs.to_numpy(), score.to_numpy()),
         (list(pairs.itertuples(index=False, name=None)), score.tolist()),
-        (Reviews.from_frame(table), None),
+        (Reviews(table), None),
     ]
     for X, y in others:
         calibrator = Calibrator("average").fit(X, y)
@@ -96,7 +97,7 @@ def test_further_columns_are_ignored_with_one_warning(table: pd.DataFrame) -> No
             warnings.simplefilter("error")
             assert np.array_equal(calibrator.predict(X), plain.predict(pairs))
     # Reviews are used as they are: what they hold was chosen.
-    assert Calibrator().fit(Reviews.from_frame(wide)).estimate_.joined is not None
+    assert Calibrator().fit(Reviews(wide)).estimate_.joined is not None
 
 
 @pytest.mark.parametrize("method", ["posterior", "additive"])
@@ -114,7 +115,7 @@ def test_scores_of_which_one_is_the_best_are_predicted_in_their_own_direction(ta
     pairs, score = split(table)
     for method in ("posterior", "additive"):
         ahead = Calibrator(method).fit(pairs, score)
-        back = Calibrator(method).fit(Reviews.from_frame(pairs.assign(score=-score), lower_is_better=True))
+        back = Calibrator(method).fit(Reviews(pairs.assign(score=-score), lower_is_better=True))
         assert back.predict(pairs) == pytest.approx(-ahead.predict(pairs), abs=1e-6)
 
 
@@ -130,7 +131,7 @@ def test_scores_of_which_one_is_the_best_are_predicted_in_their_own_direction(ta
         (lambda t: Calibrator().fit(np.array([[1, np.nan]]), [1]), "row 0: the item is nan"),
         (lambda t: Calibrator().fit([("a", "b")], [1, 2]), "y: expected one score per row of X, 1, found 2"),
         (lambda t: Calibrator().fit(t[["reviewer", "item"]], t["score"] > 5), "y: expected scores, found True"),
-        (lambda t: Calibrator().fit(Reviews.from_frame(t), t["score"]), "leave y out"),
+        (lambda t: Calibrator().fit(Reviews(t), t["score"]), "leave y out"),
         (lambda t: Calibrator("average").fit(t).predict([("x", "y")]), "one of them in"),
         (lambda t: Calibrator("average").fit([["r", "a"], ["r", "b"]], [[1.0], [2.0, 3.0]]), "y: expected numbers"),
     ],
@@ -176,7 +177,10 @@ def test_conventions_that_checks_of_scikit_learn_need_features_for(table: pd.Dat
 
 @pytest.mark.filterwarnings("ignore:Estimator Calibrator does not inherit")
 def test_checks_of_scikit_learn_without_features_pass() -> None:
-    """Most checks fit X of numbers, in which rows are points; here they are a reviewer and an item."""
+    """Most checks fit X of numbers, in which rows are points; here they are a reviewer and an item.
+
+    A wrong option is an error as soon as it is passed, which one further check wants in fit.
+    """
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
     if not hasattr(checks, "estimator_checks_generator"):
         pytest.skip("an old version of scikit-learn")
@@ -184,10 +188,12 @@ def test_checks_of_scikit_learn_without_features_pass() -> None:
         "check_estimator_cloneable",
         "check_estimator_repr",
         "check_no_attributes_set_in_init",
-        "check_do_not_raise_errors_in_init_or_set_params",
         "check_parameters_default_constructible",
         "check_get_params_invariance",
         "check_set_params",
+        "check_estimators_unfitted",
+        "check_estimator_sparse_array",
+        "check_estimator_sparse_matrix",
         "check_valid_tag_types",
         "check_mixin_order",
         "check_fit1d",
@@ -202,12 +208,30 @@ def test_checks_of_scikit_learn_without_features_pass() -> None:
     assert len(ran) > 8
 
 
+def test_options_of_methods_are_parameters(table: pd.DataFrame) -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    base = pytest.importorskip("sklearn.base")
+    pairs, score = split(table)
+    grid = {"hypothesis": ["linear", "offset"]}
+    search = selection.GridSearchCV(Calibrator("lsc"), grid, cv=selection.GroupKFold(3))
+    search.fit(pairs, score, groups=table["reviewer"])
+    assert search.best_estimator_.get_params()["hypothesis"] in grid["hypothesis"]
+    cloned = base.clone(search.best_estimator_)
+    assert cloned.get_params() == search.best_estimator_.get_params()
+    with pytest.raises(TypeError, match=r"'hypotesis'; did you mean hypothesis\?"):
+        Calibrator("lsc", hypotesis="offset")
+    with pytest.warns(DeprecationWarning, match="options"):
+        assert Calibrator("lsc", options={"hypothesis": "offset"}).get_params() == {
+            "method": "lsc", "seed": 0, "hypothesis": "offset"
+        }  # fmt: skip
+
+
 # Held-out reviewers
 
 
 def test_reviewers_are_held_out_as_a_naive_loop_does() -> None:
     table = scores(3, 12, 10)
-    reviews = Reviews.from_frame(table)
+    reviews = Reviews(table)
     held = hold_out(reviews, Calibrator("average"), folds=4, seed=1)
     fold = np.random.default_rng(1).permutation(12) % 4
     folds = dict(zip(reviews.reviewers, fold, strict=True))
@@ -225,7 +249,7 @@ def test_reviewers_are_held_out_as_a_naive_loop_does() -> None:
 
 
 def test_offsets_of_reviewers_are_shrunk_by_their_numbers_of_scores() -> None:
-    reviews = Reviews.from_frame(scores(4).iloc[:-9])
+    reviews = Reviews(scores(4).iloc[:-9])
     estimate = Calibrator("average").fit(reviews).estimate_
     line = line_of(reviews, estimate, hold_out(reviews, Calibrator("average")))
     residual = reviews.score - line.intercept - line.slope * estimate.quality[reviews.item]
@@ -234,7 +258,7 @@ def test_offsets_of_reviewers_are_shrunk_by_their_numbers_of_scores() -> None:
 
 
 def test_errors_are_those_of_a_regression_within_reviewers() -> None:
-    reviews = Reviews.from_frame(scores(4, 40, 60))
+    reviews = Reviews(scores(4, 40, 60))
     found = lsc.compare(reviews, ["average", "additive"])
     for row in found.rows:
         held = hold_out(reviews, Calibrator(row.method))
@@ -250,9 +274,22 @@ def test_errors_are_those_of_a_regression_within_reviewers() -> None:
     assert found.rows[1].gain > 2 * found.rows[1].gain_se
 
 
+def test_single_reviews_are_held_out_with_reviewers_who_are_known() -> None:
+    reviews = Reviews(scores(4, 20, 20))
+    by_review = lsc.compare(reviews, ["average", "posterior"], by="review").rows
+    by_reviewer = lsc.compare(reviews, ["average", "posterior"]).rows
+    assert by_review[1].gain > 0
+    # Of a reviewer who is known a score is less of a surprise.
+    assert by_review[1].log_score > by_reviewer[1].log_score
+    held = hold_out(reviews, Calibrator("average"), by="review")
+    assert held.score.size > 0.9 * reviews.n_reviews
+    with pytest.raises(InputError, match="by: expected 'reviewer' or 'review'"):
+        lsc.compare(reviews, by="item")
+
+
 def test_a_comparison_is_one_table_in_every_order_of_rows() -> None:
     table = scores(7)
-    methods = ["average", "additive", Calibrator("lsc", options={"hypothesis": "offset"})]
+    methods = ["average", "additive", Calibrator("lsc", hypothesis="offset")]
     first = lsc.compare(table, methods).to_dict()
     again = lsc.compare(table.iloc[::-1], methods).to_dict()
     for one, other in zip(first["methods"], again["methods"], strict=True):

@@ -105,7 +105,7 @@ def test_predictions_know_what_is_expected_of_reviewers(conference: Conference) 
     # A reviewer without a score is expected to be like others of the kind.
     people = {**conference.people.to_dict(), "new": True, "other": False}
     reviews = [*conference.frame.itertuples(index=False, name=None), ("new", "p1", None), ("other", "p1", None)]
-    found = lsc.posterior(Reviews.from_pairs(reviews), reviewer_covariates=people)
+    found = lsc.posterior(Reviews(reviews), reviewer_covariates=people)
     new, other = found.predict("new", "p5"), found.predict("other", "p5")
     assert float(new.mean - other.mean) == pytest.approx(-1.5, abs=0.5)
 
@@ -113,7 +113,7 @@ def test_predictions_know_what_is_expected_of_reviewers(conference: Conference) 
 @pytest.mark.slow
 def test_a_scale_whose_best_score_is_1_turns_effects_round(conference: Conference) -> None:
     turned = conference.frame.assign(score=10 - conference.frame.score)
-    found = lsc.posterior(Reviews.from_frame(turned, lower_is_better=True), **conference.arguments())
+    found = lsc.posterior(Reviews(turned, lower_is_better=True), **conference.arguments())
     right = lsc.posterior(conference.frame, **conference.arguments())
     assert found.covariates is not None
     assert right.covariates is not None

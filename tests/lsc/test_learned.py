@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lsc import posterior
-from reviewgraph import Reviews, random_assignment
-from reviewgraph.graph import learned_from
+from reviewgraph import Reviews
+from reviewgraph.graph import learned_from, random_assignment
 
 NOISE, SEVERITY, STRETCH, POINTS = 0.7, 0.6, 0.3, 4.0
 
@@ -39,7 +39,7 @@ def test_one_more_score_is_as_noisy_as_said(conference) -> None:
 
 def test_a_reviewer_without_scores_is_a_typical_one() -> None:
     rows = [(f"r{j}", f"p{(j + k) % 20}", float((j + k) % 20 + 3 * (j % 2))) for j in range(20) for k in range(4)]
-    reviews = Reviews.from_pairs([*rows, ("new", "p0")])
+    reviews = Reviews([*rows, ("new", "p0")])
     found = learned_from(reviews, 10)
     assert np.isfinite(found.review_error).all()
     assert found.review_error[reviews.reviewer_code["new"]] >= np.median(found.review_error)

@@ -35,7 +35,7 @@ def test_papers_of_many_groups_cannot_be_compared() -> None:
     assert result.group.max() == 973
     assert result.support.degrees_of_freedom == 1844
     assert not result.unique
-    assert "973 groups that no review connects" in result.page().text()
+    assert "973 groups that no review connects" in result.summary().text()
     with pytest.raises(lsc.Incomparable, match="973 groups"):
         result.select(10)
     with pytest.warns(lsc.UndeterminedWarning, match="576 of 2076"):

@@ -19,8 +19,9 @@ from click.testing import CliRunner
 
 import lsc
 from lsc._solver import newton
-from reviewgraph import InputError, PartedReviews, cluster_reviews, read_reviews, stream_reviews
+from reviewgraph import InputError, cluster_reviews, read_reviews, stream_reviews
 from reviewgraph.cli import main
+from reviewgraph.graph import PartedReviews
 from reviewgraph.parts import cluster as clusters
 from tests.lsc.inference.simulated_tables import table
 

@@ -27,9 +27,9 @@ def rows(seed: int = 0, n_reviewers: int = 8, n_items: int = 10, name: str = "p"
 
 
 ROWS = rows()
-REVIEWS = Reviews.from_pairs([*ROWS, ("pr0", "new", None)])
+REVIEWS = Reviews([*ROWS, ("pr0", "new", None)])
 #: The same where 1 is the best score.
-TURNED = Reviews.from_pairs([(who, what, 10.0 - y) for who, what, y in ROWS], items=["new"], lower_is_better=True)
+TURNED = Reviews([(who, what, 10.0 - y) for who, what, y in ROWS], items=["new"], lower_is_better=True)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def turned() -> PosteriorEstimate:
 @pytest.fixture(scope="module")
 def apart() -> PosteriorEstimate:
     """Two groups that no review connects; the smaller one is scored higher."""
-    return posterior(Reviews.from_pairs([*ROWS, *((who, what, y + 3) for who, what, y in rows(1, 4, 5, "q"))]))
+    return posterior(Reviews([*ROWS, *((who, what, y + 3) for who, what, y in rows(1, 4, 5, "q"))]))
 
 
 def test_intervals_are_central_and_widen_with_their_level(found: PosteriorEstimate) -> None:
@@ -118,7 +118,7 @@ def test_groups_are_compared_only_on_request(apart: PosteriorEstimate) -> None:
 
 def test_the_largest_group_is_selected_from_where_it_holds_nine_in_ten() -> None:
     rows = [(who, i, (i * 7 + who) % 11) for who in range(4) for i in range(18)]
-    found = posterior(Reviews.from_pairs([*rows, (8, 18, 10.0), (9, 19, 11.0)]))
+    found = posterior(Reviews([*rows, (8, 18, 10.0), (9, 19, 11.0)]))
     selection = found.selection(18)
     assert selection.named(selection.aside) == [18, 19]
     assert sorted(selection.named(selection.ranked)) == list(range(18))
@@ -138,9 +138,9 @@ def test_the_gain_is_what_held_out_scores_say(found: PosteriorEstimate) -> None:
     assert gain.relative == pytest.approx(1 - (gain.error / gain.average_error) ** 2)
     # Eight reviewers: the gain is positive, but within two standard errors.
     assert 0 < gain.relative < 2 * gain.standard_error
-    assert gain.reviews == 40
+    assert gain.n_reviews == 40
     assert found.to_dict()["gain"] == gain.to_dict()
-    assert float(gain.to_frame("pandas")["relative"][0]) == gain.relative
+    assert float(gain.to_frame(backend="pandas")["relative"][0]) == gain.relative
     assert f"{100 * gain.relative:.0f} % +- " in repr(gain)
     assert "average_error" in gain._repr_html_()
 
@@ -206,13 +206,13 @@ def test_references_in_any_order_and_unit_are_a_scale_of_their_own(found: Poster
 
 def test_the_answer_does_not_depend_on_the_order_of_rows_and_the_type_of_labels(found: PosteriorEstimate) -> None:
     shuffled = [ROWS[k] for k in np.random.default_rng(5).permutation(len(ROWS)).tolist()]
-    again = posterior(Reviews.from_pairs([("pr0", "new", None), *shuffled]))
+    again = posterior(Reviews([("pr0", "new", None), *shuffled]))
     assert np.array_equal(again.quality, found.quality, equal_nan=True)
-    numbered = Reviews.from_pairs([(int(who[2:]), int(what[1:]), y) for who, what, y in ROWS])
+    numbered = Reviews([(int(who[2:]), int(what[1:]), y) for who, what, y in ROWS])
     assert posterior(numbered).quality == pytest.approx(found.quality[1:], rel=1e-12)
 
 
 def test_one_score_says_nothing_of_how_sure_it_is() -> None:
-    alone = posterior(Reviews.from_pairs([("ann", "p1", 3.0)]))
+    alone = posterior(Reviews([("ann", "p1", 3.0)]))
     assert np.isnan(alone.standard_error).all()
     assert np.isnan(alone.interval()).all()

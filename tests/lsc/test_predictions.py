@@ -42,7 +42,7 @@ def test_predictions_are_in_the_direction_of_the_scores(levels: bool) -> None:
 def test_ignored_reviewers_are_new_ones() -> None:
     who, what, score, _ = table(1, n_items=60, n_reviewers=40, load=6)
     rows = [*zip(who.tolist(), what.tolist(), score.tolist(), strict=True), *((99, k, 5.0) for k in range(12))]
-    reviews = Reviews.from_pairs([*rows, (0, 77, None)])
+    reviews = Reviews([*rows, (0, 77, None)])
     found = posterior(reviews)
     # An ignored reviewer is predicted as a new one.
     assert found.predict(99, 5).mean == pytest.approx(found.predict(None, 5).mean)
@@ -68,7 +68,7 @@ def test_the_error_of_a_difference_knows_what_papers_share() -> None:
     """Two papers of one severe or lenient reviewer alone: their errors are those of the severity, which cancels."""
     who, what, score, _ = table(2, n_items=40, n_reviewers=30, load=5, offset=2.0)
     rows = [*zip(who.tolist(), what.tolist(), score.tolist(), strict=True), *((99, 100 + k, k) for k in range(3))]
-    found = posterior(Reviews.from_pairs(rows))
+    found = posterior(Reviews(rows))
     drawn = found.draws(8000, seed=1)[:, [found.items.index(101), found.items.index(102)]]
     assert np.corrcoef(drawn.T)[0, 1] > 0.3
     error = found.difference(101, 102).standard_error

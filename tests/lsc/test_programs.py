@@ -20,7 +20,7 @@ def half_linear_half_convex(rng: np.random.Generator) -> tuple[Reviews, dict[int
         kinds[j] = "convex" if j % 2 else "linear"
         f = (lambda x: x**2 / 10) if j % 2 else (lambda x, j=j: (0.3 + 0.1 * j) * x + j)
         rows += [(j, int(i), float(f(truth[i]))) for i in rng.choice(12, 6, replace=False)]
-    return Reviews.from_pairs(rows), kinds
+    return Reviews(rows), kinds
 
 
 @pytest.mark.parametrize("calibrate", [lsc.calibrate, by_cvxpy.calibrate])

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 import lsc
 from lsc.simulation import simulate
-from reviewgraph import Reviews, doubly_connected_assignment, random_assignment
-from reviewgraph.graph import recoverability
+from reviewgraph import Reviews
+from reviewgraph.graph import doubly_connected_assignment, random_assignment, recoverability
 from tests.lsc.certificates import Rule, violations
 from tests.trials import examples
 
@@ -84,7 +84,7 @@ def test_chains_are_recovered_as_well_as_their_condition_allows(length: int) -> 
     truth = rng.uniform(0, 10, length + 2)
     slope, offset = rng.uniform(0.5, 2, length), rng.normal(size=length)
     rows = [(j, j + i, slope[j] * truth[j + i] + offset[j]) for j in range(length) for i in range(3)]
-    reviews = Reviews.from_pairs(rows)
+    reviews = Reviews(rows)
     result = lsc.calibrate(reviews)
     condition = np.linalg.cond(_laplacian(reviews, truth) + _trivial(truth))
     assert result.status == "optimal"

@@ -27,7 +27,7 @@ def table(seed: int, n_items: int = 6, n_reviewers: int = 5) -> Reviews:
         for j in range(n_reviewers)
         for i in rng.choice(n_items, rng.integers(1, 5), replace=False)
     ]
-    return Reviews.from_pairs(rows, items=range(n_items))
+    return Reviews(rows, items=range(n_items))
 
 
 def least(reviews: Reviews) -> float:
@@ -57,7 +57,7 @@ def test_the_objective_is_that_of_the_order_and_of_the_fits() -> None:
 
 
 def test_items_without_a_score_have_no_quality() -> None:
-    reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3")])
+    reviews = Reviews([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3")])
     found = seriate(reviews, seed=0)
     assert found.ranking() == ["p2", "p1"]
     assert np.isnan(found.fitted).tolist() == [False, False, True]
@@ -72,7 +72,7 @@ def test_an_optimum_that_few_starting_orders_lead_to_is_found() -> None:
         for j in range(n_reviewers)
         for i in rng.choice(n_items, int(rng.integers(1, n_items + 1)), replace=False)
     ]
-    reviews = Reviews.from_pairs(rows, items=range(n_items))
+    reviews = Reviews(rows, items=range(n_items))
     assert n_items == 4
     assert seriate(reviews, seed=0, kicks=0).objective > least(reviews) + 0.1
     assert seriate(reviews, seed=0).objective == pytest.approx(least(reviews))

@@ -70,7 +70,7 @@ def test_the_order_of_reviewers_tells_nothing_but_scores() -> None:
     rows = [(f"r{j}", f"p{i}", 1.0 + (i * (j + 1) + j) % 7) for j in range(6) for i in range(8)]
     names = {f"r{j}": f"x{(j * 5) % 6}" for j in range(6)}
     told, renamed = (
-        posterior(Reviews.from_pairs(table)).account("p3").anonymous()
+        posterior(Reviews(table)).account("p3").anonymous()
         for table in (rows, [(names[who], paper, score) for who, paper, score in rows])
     )
     scores = [part.score for part in told.parts if part.source == "review"]

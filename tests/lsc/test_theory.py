@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from lsc.seriation import seriate
-from reviewgraph import Reviews, doubly_connected_components, review_multigraph
+from reviewgraph import Reviews
+from reviewgraph.graph import doubly_connected_components, review_multigraph
 from tests.trials import sampled
 
 PRIMES = np.array([2, 3, 5, 7, 11, 13, 17, 19])
@@ -34,7 +35,7 @@ def test_the_proof_of_necessity_gives_a_second_solution_where_no_item_has_three_
     """Theorem 3.4, "only if": slopes sqrt(p_j), offsets p_j, shared qualities -sqrt(p_i) - sqrt(p_j)."""
     mine = graph_of_reviewers(seed)
     n_items = max(max(items) for items in mine) + 1
-    reviews = Reviews.from_pairs([(j, i) for j, items in enumerate(mine) for i in items])
+    reviews = Reviews([(j, i) for j, items in enumerate(mine) for i in items])
     assert len(doubly_connected_components(reviews)) == len(mine)
     owners = [[j for j, items in enumerate(mine) if i in items] for i in range(n_items)]
     root = np.sqrt(PRIMES)
@@ -55,7 +56,7 @@ def test_one_multigraph_may_come_from_different_covers() -> None:
     apart = {1: "uvw", 2: "uvx", 3: "wx"}
     graphs, components = [], []
     for given in (same, apart):
-        reviews = Reviews.from_pairs([(j, item) for j, items in given.items() for item in items])
+        reviews = Reviews([(j, item) for j, items in given.items() for item in items])
         graphs.append(sorted((min(a, b), max(a, b)) for a, b in review_multigraph(reviews).edges()))
         components.append(len(doubly_connected_components(reviews)))
     assert graphs[0] == graphs[1] == [(1, 2), (1, 2), (1, 3), (2, 3)]
@@ -69,5 +70,5 @@ def test_seriation_of_pairs_is_minimum_feedback_arc_set(seed: int) -> None:
     arcs = [(int(a), int(b)) for a, b in (rng.choice(5, 2, replace=False) for _ in range(12))]
     least = min(sum(order[a] > order[b] for a, b in arcs) for order in permutations(range(5)))
     rows = [(j, item, float(score)) for j, arc in enumerate(arcs) for score, item in enumerate(arc)]
-    found = seriate(Reviews.from_pairs(rows, items=range(5)), seed=0)
+    found = seriate(Reviews(rows, items=range(5)), seed=0)
     assert found.objective == pytest.approx(least / 2.0)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planner import AtMost, assign
-from reviewgraph import InputError
+from reviewgraph import InputError, Search
 from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Pair
 from tests.oracles.levels import Flags, Masks, at_level
 from tests.oracles.oracle import Oracle, Untold
@@ -380,7 +380,7 @@ def ours(asked: Options) -> Any:
     """Return the product's assignment; None where it refuses fixed pairs that the authors' file forbids together."""
     options = {name: value for name, value in asked.items() if name != "affinity"}
     try:
-        return assign(asked["affinity"], time_limit=TIME_LIMIT, **options)
+        return assign(asked["affinity"], search=Search(time_limit=TIME_LIMIT, seed=options.pop("seed", 0)), **options)
     except InputError as error:
         if str(error).startswith("fixed: ") and "may not both be" in str(error):
             return None

@@ -100,7 +100,7 @@ def lines(rng: np.random.Generator) -> Lines:
 
 def our_lines(asked: Lines) -> Any:
     pairs = [(j, i, float(y)) for j, row in enumerate(asked.rows) for i, y in row.items()]
-    reviews = Reviews.from_pairs(pairs, reviewers=range(len(asked.rows)), items=range(asked.n_items))
+    reviews = Reviews(pairs, reviewers=range(len(asked.rows)), items=range(asked.n_items))
     return calibrate(reviews, "linear")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reviewgraph import connected_components, doubly_connected_components, recoverability, verify_merges
+from reviewgraph.graph import connected_components, doubly_connected_components, recoverability, verify_merges
 from tests import naive
 from tests.oracles.fractions_rank import rank
 from tests.oracles.oracle import Oracle, equal

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from planner import AtLeast, AtMost, plan_extra_reviews
-from reviewgraph import Reviews
+import planner
+from planner import AtLeast, AtMost
+from reviewgraph import Reviews, Search
 from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Pair
 from tests.oracles.levels import SHARED, SIZE, Flags, Masks, at_level, merged
 from tests.oracles.oracle import Oracle, Untold
@@ -80,7 +81,7 @@ def any_table(rng: np.random.Generator) -> Options:
     _prices(rng, asked, pairs)
     _rules(rng, asked, reviewers)
     if rng.random() < 0.15:
-        asked["max_reviews"] = int(rng.integers(0, 6))
+        asked["n"] = int(rng.integers(0, 6))
     if rng.random() < 0.15:
         asked["best_effort"] = True
     asked["seed"] = int(rng.integers(3))
@@ -393,8 +394,10 @@ class Everything:
 
 def ours(asked: Options) -> Any:
     options = {name: value for name, value in asked.items() if name not in ("table", "items", "reviewers", "target")}
-    table = Reviews.from_pairs(asked["table"], reviewers=asked["reviewers"], items=asked["items"])
-    return plan_extra_reviews(table, asked["target"], time_limit=TIME_LIMIT, **options)
+    table = Reviews(asked["table"], reviewers=asked["reviewers"], items=asked["items"])
+    return planner.plan(
+        table, target=asked["target"], search=Search(time_limit=TIME_LIMIT, seed=options.pop("seed", 0)), **options
+    )
 
 
 def every(asked: Options) -> Everything:
@@ -429,7 +432,7 @@ def faults(plan: Any, everything: Everything) -> Iterator[str]:
         yield f"false claim: verify_plan: {error}"
     best = None if everything.count is None else everything.count + n_fixed
     if status == "infeasible":
-        if best is not None and n_fixed <= asked.get("max_reviews", best):
+        if best is not None and n_fixed <= asked.get("n", best):
             yield f"false claim: infeasible, and there is one of {best}"
         return
     added = [pair for pair in pairs if pair not in world.fixed]
@@ -492,7 +495,7 @@ def faults_of_best_effort(plan: Any, everything: Everything, sets: Sets) -> Iter
     only_number = not any(isinstance(rule, AtLeast) for rule in world.rules)
     if only_number and sum(missing.values()) != sets.lacking[0]:
         yield f"false claim: shortage {missing}, it is {sets.lacking[0]}"
-    if only_number and everything.complete and "max_reviews" not in world.asked:
+    if only_number and everything.complete and "n" not in world.asked:
         least = min(float(part.lacking.min()) for part in everything.by_size)
         if sets.lacking[0] > least:
             yield f"not best: {sets.lacking[0]} reviews are missing, {least} need be"
@@ -501,7 +504,7 @@ def faults_of_best_effort(plan: Any, everything: Everything, sets: Sets) -> Iter
 def faults_of_partial(plan: Any, everything: Everything, sets: Sets, best: int | None) -> Iterator[str]:
     world = everything.world
     asked = world.asked
-    budget = asked.get("max_reviews", UNLIMITED)
+    budget = asked.get("n", UNLIMITED)
     if plan.count > budget:
         yield f"broken rule: {plan.count} reviews, at most {budget}"
     if best is not None and best <= budget and not plan.timed_out:

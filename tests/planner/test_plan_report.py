@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from planner import plan_extra_reviews
-from reviewgraph import Reviews
+import planner
+from reviewgraph import Reviews, Search
 from reviewgraph.cli import main
 from reviewgraph.graph import structure_of
 from reviewgraph.report import Codes, grouping_of
@@ -96,14 +96,14 @@ def test_anonymous_reports_hold_no_name(options: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["double", "survives-reviewer", "connected"])
 def test_a_plan_under_codes_has_the_words_that_it_had(target: str) -> None:
-    table = Reviews.from_pairs([(row[0], row[1], float(row[2])) for row in rows(papers=16, reviewers=8)])
+    table = Reviews([(row[0], row[1], float(row[2])) for row in rows(papers=16, reviewers=8)])
     for options in ({}, {"fixed": [("Reviewer-1-Zq", "Apart-Xw")], "min_reviews": 3}):
-        found = plan_extra_reviews(table, target, time_limit=0.2, **options)  # type: ignore[arg-type]
+        found = planner.plan(table, target=target, search=Search(time_limit=0.2), **options)  # type: ignore[arg-type]
         codes = Codes(found.constraints.reviews.reviewers, found.constraints.reviews.items)
         again = codes.applied(found)
         names = {**codes.reviewer, **codes.item}
         label = re.compile("|".join(map(re.escape, sorted(map(str, names), key=len, reverse=True))))
-        for before, after in zip(found.reviews, again.reviews, strict=True):
+        for before, after in zip(found.added, again.added, strict=True):
             assert (after.reviewer, after.item) == (names[before.reviewer], names[before.item])
             assert after.joins == label.sub(lambda match, to=names: to[match[0]], before.joins)  # type: ignore[misc]
 
@@ -136,7 +136,7 @@ def test_who_is_asked_stands_there_with_loads_and_papers_those_for_most_first() 
 
 def test_the_map_links_the_groups_of_reviewers_to_those_of_their_papers() -> None:
     reviews = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(3) for j in range(2) for i in range(2)]
-    table = Reviews.from_pairs([*reviews, ("r0", "p2", 1.0)])  # groups 0 and 1 share p2
+    table = Reviews([*reviews, ("r0", "p2", 1.0)])  # groups 0 and 1 share p2
     grouping = grouping_of(structure_of(table))
     where = {name.split(": ")[1].split(",")[0]: place for place, name in enumerate(grouping.map().names)}
     pairs = [("r4", "p0"), ("r2", "p5"), ("r5", "p2"), ("r4", "p5")]
@@ -164,8 +164,8 @@ def test_in_a_browser(browser: Any) -> None:
 
 def test_who_reviews_nothing_yet_is_a_group_from_the_first_review_on() -> None:
     pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(2) for j in range(2) for i in range(2)]
-    found = plan_extra_reviews(Reviews.from_pairs(pairs), spare=0, capacity={"new": 9})
-    assert [review.groups for review in found.reviews] == [3, 2, 2, 1]
+    found = planner.plan(Reviews(pairs), spare=0, capacity={"new": 9})
+    assert [review.groups for review in found.added] == [3, 2, 2, 1]
 
 
 # Plans for decisions.

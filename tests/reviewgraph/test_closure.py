@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import Reviews, connected_components, doubly_connected_components
-from reviewgraph.graph import Components, random_assignment
+from reviewgraph import Reviews
+from reviewgraph._verify.graphs import groups
+from reviewgraph.graph import Components, connected_components, doubly_connected_components, random_assignment
 from reviewgraph.graph.closure import Group, repeat_union, replay
-from reviewgraph.verify.graphs import groups
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
 
@@ -83,9 +83,9 @@ def test_a_merge_with_one_code_changed_leads_to_no_other_components(
 @pytest.mark.parametrize(
     "reviews",
     [
-        Reviews.from_pairs([(j, i) for j in range(300) for i in (-1, j // 2)]),
-        Reviews.from_pairs([(0, 0), (0, 1), *((j, i) for j in range(400) for i in (j, j + 2, j + 3))]),
-        Reviews.from_pairs([(j, 2 * j + k) for j in range(200) for k in range(2)]),
+        Reviews([(j, i) for j in range(300) for i in (-1, j // 2)]),
+        Reviews([(0, 0), (0, 1), *((j, i) for j in range(400) for i in (j, j + 2, j + 3))]),
+        Reviews([(j, 2 * j + k) for j in range(200) for k in range(2)]),
         random_assignment(400, 400, 4, np.random.default_rng(1)),
         random_assignment(300, 300, 5, np.random.default_rng(2)),
         fano(),

@@ -5,13 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import (
-    CertificateError,
-    Reviews,
-    connected_components,
-    doubly_connected_components,
-    verify_merges,
-)
+from reviewgraph import Reviews
+from reviewgraph.graph import CertificateError, connected_components, doubly_connected_components, verify_merges
 from reviewgraph.graph.components import tie_classes
 from tests import naive
 from tests.strategies import Rows, tables, to_reviews
@@ -68,7 +63,7 @@ def test_order_of_rows_and_kind_of_labels_do_not_matter(table: tuple[Rows, int],
     triples = [(j, i, y) for j, row in enumerate(rows) for i, y in row.items()]
     plain = to_reviews(rows, n_items)
     random.shuffle(triples)  # type: ignore[attr-defined]
-    text = Reviews.from_pairs(
+    text = Reviews(
         [(str(j), str(i), y) for j, i, y in triples],
         reviewers=map(str, range(len(rows))),
         items=map(str, range(n_items)),
@@ -84,39 +79,37 @@ def test_a_chain_in_which_each_merge_enables_the_next() -> None:
     n = 3000
     chain = [(j, i) for j in range(1, n) for i in (j, j + 2, j + 3)]
     start = [(0, 0), (0, 1), (0, 2), (0, 3)]
-    found = doubly_connected_components(Reviews.from_pairs(start + chain))
+    found = doubly_connected_components(Reviews(start + chain))
     assert len(found) == 1
     assert len(verify_merges(found.reviews, found.merges)) == n
 
 
 def test_covers_count_and_not_edges() -> None:
-    three_on_one = Reviews.from_pairs([(j, i) for j in range(3) for i in (0, 1 + j)])
+    three_on_one = Reviews([(j, i) for j in range(3) for i in (0, 1 + j)])
     assert len(doubly_connected_components(three_on_one)) == 3
-    share_with_both = Reviews.from_pairs([(1, "u"), (1, "v"), (2, "u"), (2, "v"), (3, "u"), (3, "w")])
-    share_with_each = Reviews.from_pairs(
-        [(1, "u"), (1, "v"), (2, "u"), (2, "v"), (1, "w"), (2, "x"), (3, "w"), (3, "x")]
-    )
+    share_with_both = Reviews([(1, "u"), (1, "v"), (2, "u"), (2, "v"), (3, "u"), (3, "w")])
+    share_with_each = Reviews([(1, "u"), (1, "v"), (2, "u"), (2, "v"), (1, "w"), (2, "x"), (3, "w"), (3, "x")])
     assert len(doubly_connected_components(share_with_both)) == 2
     assert len(doubly_connected_components(share_with_each)) == 1
 
 
 def test_small_tables() -> None:
-    empty = Reviews.from_pairs([])
+    empty = Reviews([], items=[])
     assert (len(connected_components(empty)), len(doubly_connected_components(empty))) == (0, 0)
     assert doubly_connected_components(empty).covers == ()
-    one = Reviews.from_pairs([("a", "p", 1.0)])
+    one = Reviews([("a", "p", 1.0)])
     assert doubly_connected_components(one).covers_all
     assert doubly_connected_components(one, use_scores=True).covers_all
-    singles = Reviews.from_pairs([("a", "p"), ("b", "q")])
+    singles = Reviews([("a", "p"), ("b", "q")])
     assert not doubly_connected_components(singles).covers_all
     assert len(connected_components(singles)) == 2
-    nobody = Reviews.from_pairs([], items=["p"])
+    nobody = Reviews([], items=["p"])
     assert len(connected_components(nobody)) == 1
     assert not doubly_connected_components(nobody).covers_all
 
 
 def test_constant_scores_fix_no_scale() -> None:
-    constant = Reviews.from_pairs([(j, i, 5.0) for j in range(3) for i in range(4)])
+    constant = Reviews([(j, i, 5.0) for j in range(3) for i in range(4)])
     found = doubly_connected_components(constant, use_scores=True)
     assert len(found) == 3
     assert not found.covers_all
@@ -125,8 +118,8 @@ def test_constant_scores_fix_no_scale() -> None:
 
 def test_planned_reviews_do_not_count_as_scores() -> None:
     rows = [("a", 1, 1.0), ("a", 2, 2.0), ("b", 1, 3.0), ("b", 2, None)]
-    assert len(doubly_connected_components(Reviews.from_pairs(rows))) == 1
-    assert len(doubly_connected_components(Reviews.from_pairs(rows), use_scores=True)) == 2
+    assert len(doubly_connected_components(Reviews(rows))) == 1
+    assert len(doubly_connected_components(Reviews(rows), use_scores=True)) == 2
 
 
 @pytest.mark.parametrize(
@@ -135,13 +128,13 @@ def test_planned_reviews_do_not_count_as_scores() -> None:
     ids=["one reviewer", "one item", "not shared", "covered by one", "no such item"],
 )
 def test_false_certificates_are_refused(row: list[int]) -> None:
-    reviews = Reviews.from_pairs([(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 2)])
+    reviews = Reviews([(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 2)])
     with pytest.raises(CertificateError, match="row 0 does not join"):
         verify_merges(reviews, np.array([row]))
 
 
 def test_a_certificate_by_tied_scores_is_refused() -> None:
-    reviews = Reviews.from_pairs([(0, 0, 5.0), (0, 1, 5.0), (1, 0, 1.0), (1, 1, 2.0)])
+    reviews = Reviews([(0, 0, 5.0), (0, 1, 5.0), (1, 0, 1.0), (1, 1, 2.0)])
     verify_merges(reviews, np.array([[0, 1, 0, 1]]))
     with pytest.raises(CertificateError, match="row 0"):
         verify_merges(reviews, np.array([[0, 1, 0, 1]]), use_scores=True)

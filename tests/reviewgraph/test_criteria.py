@@ -76,27 +76,37 @@ def long(rows):
 
 def test_every_score_field_of_a_wide_frame_is_kept(build):
     rows = drawn(1)
-    reviews = Reviews.from_frame(build(wide(rows)))
+    reviews = Reviews(build(wide(rows)))
     assert (reviews.target, list(reviews.criteria)) == ("overall", ["novelty", "clarity"])
     assert by_pair(reviews) == rows
-    other = Reviews.from_frame(build(wide(rows)), score="novelty")
+    other = Reviews(build(wide(rows)), score="novelty")
     assert (other.target, list(other.criteria)) == ("novelty", ["overall", "clarity"])
     assert by_pair(other) == rows
-    none = Reviews.from_frame(build(wide(rows)), {"score": ""})
+    none = Reviews(build(wide(rows)), columns={"score": ""})
     assert (none.target, none.scored.any(), list(none.criteria)) == (None, False, list(FIELDS))
+
+
+def test_criteria_without_a_score_are_named_as_such(build):
+    rows = {"pid": [1, 2, 1, 2], "who": ["a", "a", "b", "b"], "novelty": [3, 2, 4, 1], "clarity": [4, 3, 4, 2]}
+    reviews = Reviews(build(rows), paper="pid", reviewer="who", criteria=["novelty", "clarity"])
+    assert (reviews.scored.any(), list(reviews.criteria)) == (False, ["novelty", "clarity"])
+    with pytest.raises(InputError, match="it may be any of 'novelty', 'clarity'"):
+        Reviews(build(rows), columns={"paper": "pid", "reviewer": "who"})
+    with pytest.raises(InputError, match="expected one name for item, also called paper"):
+        Reviews(build(rows), paper="pid", item="who")
 
 
 def test_a_long_frame_is_the_wide_one(build):
     rows = {pair: {**fields, "confidence": None} for pair, fields in drawn(2).items()}
-    reviews = Reviews.from_frame(build(long(rows)))
+    reviews = Reviews(build(long(rows)))
     assert (reviews.target, set(reviews.criteria)) == ("overall", {"novelty", "clarity"})
     expected = {pair: {name: fields[name] for name in FIELDS} for pair, fields in rows.items()}
     assert by_pair(reviews) == expected
-    assert by_pair(Reviews.from_frame(build(long(rows)), score="Clarity")) == expected
+    assert by_pair(Reviews(build(long(rows)), score="Clarity")) == expected
     with pytest.raises(
         InputError, match=r"neither a column nor a criterion 'style'; found the criteria 'clarity', 'nov"
     ):
-        Reviews.from_frame(build(long(rows)), score="style")
+        Reviews(build(long(rows)), score="style")
 
 
 def csv_of(columns):
@@ -107,7 +117,7 @@ def csv_of(columns):
 @given(st.permutations(range(24)), st.integers(0, 50))
 def test_the_order_of_rows_does_not_matter(order, seed):
     rows = drawn(seed)
-    assert by_pair(Reviews.from_frame(pandas.DataFrame(wide(rows, order)))) == rows
+    assert by_pair(Reviews(pandas.DataFrame(wide(rows, order)))) == rows
 
 
 def merged(rows, policy):
@@ -131,13 +141,13 @@ def test_duplicates_are_merged_field_by_field(policy):
         "item": [pair[1] for pair, _ in rows],
         **{name: [fields[name] for _, fields in rows] for name in (*FIELDS, "confidence")},
     }
-    reviews = Reviews.from_frame(pandas.DataFrame(columns), duplicates=policy)
+    reviews = Reviews(pandas.DataFrame(columns), duplicates=policy)
     assert by_pair(reviews) == merged(rows, policy)
 
 
 def test_what_tables_become_keeps_fields_with_their_reviews():
     rows = drawn(8)
-    reviews = Reviews.from_frame(pandas.DataFrame(wide(rows)), lower_is_better=False)
+    reviews = Reviews(pandas.DataFrame(wide(rows)), lower_is_better=False)
     scored = by_pair(reviews.only_scored())
     assert scored == {pair: fields for pair, fields in rows.items() if fields["overall"] is not None}
     assert by_pair(copy.deepcopy(reviews)) == by_pair(pickle.loads(pickle.dumps(reviews))) == rows
@@ -150,7 +160,7 @@ def test_what_tables_become_keeps_fields_with_their_reviews():
     assert by_pair(gone) == {
         pair: fields for pair, fields in rows.items() if fields["overall"] is not None or pair[0] not in ("r1", "r2")
     }
-    assert by_pair(Reviews.from_frame(reviews.to_frame("pandas"))) == {
+    assert by_pair(Reviews(reviews.to_frame(backend="pandas"))) == {
         pair: {"score": fields["overall"], **{name: fields[name] for name in (*FIELDS[1:], "confidence")}}
         for pair, fields in rows.items()
     }
@@ -166,7 +176,7 @@ def test_what_tables_become_keeps_fields_with_their_reviews():
 @pytest.mark.parametrize("name", ["confidence", "Reviewer Confidence", "RevExp", "expertise", "Reviewer's confidence"])
 def test_confidence_is_known_by_name_and_read_as_a_number(write, name, cells, values):
     columns = {"reviewer": list("abcd"), "item": ["p"] * 4, "score": [1, 2, 3, 4], name: cells}
-    for reviews in (Reviews.from_frame(pandas.DataFrame(columns)), read_reviews(write(csv_of(columns)))):
+    for reviews in (Reviews(pandas.DataFrame(columns)), read_reviews(write(csv_of(columns)))):
         assert [plain(value) for value in reviews.confidence.tolist()] == values
         assert not reviews.criteria
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
-from reviewgraph import ImpossibleDesign, Reviews
-from reviewgraph.graph import doubly_connected_assignment, random_assignment
+from reviewgraph import Reviews
+from reviewgraph.graph import ImpossibleDesign, doubly_connected_assignment, random_assignment
 from tests.reviewgraph import naive_designs
 from tests.trials import NIGHTLY
 

@@ -10,7 +10,7 @@ from reviewgraph.graph import structure_of
 from reviewgraph.graph.levels import ALL, LEVELS
 from tests.strategies import Rows, tables, to_reviews
 
-TABLE = Reviews.from_pairs([("a", 1, 5.0), ("a", 2, 4.0), ("b", 1, 1.0), ("b", 2, 2.0)])
+TABLE = Reviews([("a", 1, 5.0), ("a", 2, 4.0), ("b", 1, 1.0), ("b", 2, 2.0)])
 
 
 @given(tables())

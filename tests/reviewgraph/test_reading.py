@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import DuplicateReview, Reviews, read_reviews
+from reviewgraph import Reviews, read_reviews
+from reviewgraph.graph import DuplicateReview
 from tests.reviewgraph.reading_cases import HOTCRP, SCORES, outcome, refused, rows
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -160,6 +161,6 @@ def test_what_was_assigned_and_then_scored_is_one_review(tmp_path):
     ]
     with pytest.raises(DuplicateReview):
         read_reviews(tmp_path / "scores.csv", tmp_path / "scores.csv")
-    assert Reviews.from_pairs([("a", 1, None), ("a", 1, 2.0), ("a", 1)]).to_dict()["score"] == [2.0]
+    assert Reviews([("a", 1, None), ("a", 1, 2.0), ("a", 1)]).to_dict()["score"] == [2.0]
     with pytest.raises(DuplicateReview, match="the table and the reviews added"):
-        Reviews.from_pairs([("a", 1, 2.0)]).add([("a", 1)])
+        Reviews([("a", 1, 2.0)]).add([("a", 1)])

@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import Reviews, doubly_connected_components, recoverability
+from reviewgraph import Reviews
+from reviewgraph.graph import doubly_connected_components, recoverability
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
 from tests.trials import examples
@@ -67,11 +68,11 @@ def test_fano_plane_is_recoverable_without_being_doubly_connected() -> None:
 
 
 def test_small_tables() -> None:
-    assert recoverability(Reviews.from_pairs([])).recoverable
-    assert recoverability(Reviews.from_pairs([("a", "p")])).recoverable
-    assert not recoverability(Reviews.from_pairs([], items=["p"])).recoverable
-    singles = recoverability(Reviews.from_pairs([("a", "p"), ("b", "q")]))
+    assert recoverability(Reviews([], items=[])).recoverable
+    assert recoverability(Reviews([("a", "p")])).recoverable
+    assert not recoverability(Reviews([], items=["p"])).recoverable
+    singles = recoverability(Reviews([("a", "p"), ("b", "q")]))
     assert (singles.degrees_of_freedom, singles.recoverable) == (0, False)
     assert singles.block_covers == ()
-    missing = recoverability(Reviews.from_pairs([("a", "p"), ("a", "q")], items=["r"]))
+    missing = recoverability(Reviews([("a", "p"), ("a", "q")], items=["r"]))
     assert missing.degrees_of_freedom == 1

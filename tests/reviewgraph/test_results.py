@@ -8,6 +8,7 @@ import json
 import pickle
 import re
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,11 +17,13 @@ import pytest
 import lsc
 import planner
 import reviewgraph
-from reviewgraph import Reviews, check, connected_components, doubly_connected_components, recoverability
+from lsc.methods import METHODS
+from lsc.simulation import simulate
+from reviewgraph import Reviews, check
 from reviewgraph._base import Result, plain
-from reviewgraph.graph import structure_of
+from reviewgraph.graph import connected_components, doubly_connected_components, recoverability, structure_of
 
-TABLE = Reviews.from_pairs(
+TABLE = Reviews(
     [("ann", "p1", 6.0), ("ann", "p2", 8.0), ("bob", "p2", 3.0), ("bob", "p3", None), ("cyd", "p4", 1.0)],
     titles={"p1": "On scales"},
     lower_is_better=True,
@@ -54,7 +57,7 @@ def test_a_result_is_one_line_a_dictionary_and_a_frame(make: Callable[[Reviews],
     columns = result.to_columns()
     assert len({len(column) for column in columns.values()}) == 1
     for backend in ("pandas", "polars", "pyarrow"):
-        frame: Any = result.to_frame(backend)  # type: ignore[arg-type]
+        frame: Any = result.to_frame(backend=backend)  # type: ignore[arg-type]
         assert [str(name) for name in (frame.column_names if backend == "pyarrow" else frame.columns)] == list(columns)
 
 
@@ -100,7 +103,117 @@ def test_results_list_only_what_is_documented(make: Callable[[Reviews], Result])
 def test_packages_list_only_what_is_public(package: ModuleType) -> None:
     assert dir(package) == sorted(package.__all__)
     modules = [getattr(package, name) for name in dir(package) if inspect.ismodule(getattr(package, name))]
+    if package is reviewgraph:
+        modules.remove(reviewgraph.graph)  # a front of its own
     for module in modules:
         homes = {name: getattr(getattr(module, name), "__module__", None) for name in dir(module)}
         assert dir(module) == sorted(module.__all__)
         assert set(homes.values()) == {module.__name__}
+
+
+# What every result can do.
+
+
+def noisy() -> Reviews:
+    rows = [(f"r{j}", f"p{i}", 2.0 + i % 7 + j % 3 + (i * j) % 5 / 5) for j in range(8) for i in range(j, j + 6)]
+    return Reviews(rows)
+
+
+def assigned(reviews: Reviews) -> planner.Assignment:
+    affinity = {(j, i): float(len(j + i)) for j in reviews.reviewers for i in reviews.items}
+    return planner.assign(affinity, demand=2, load=6, target="none")
+
+
+FULL: dict[str, Callable[[Reviews], Result]] = {
+    **RESULTS,
+    "fragile": reviewgraph.graph.fragile,
+    "keeps": lambda reviews: reviewgraph.graph.keeps(reviews, 0.1, draws=5),
+    "plan": lambda reviews: reviewgraph.plan(reviews, n=3),
+    "assignment": assigned,
+    "posterior": lsc.posterior,
+    "least squares": lsc.calibrate,
+    "average": METHODS["average"],
+    "verification": lambda reviews: reviewgraph.verify(check(reviews), reviews),
+    "comparison": lambda reviews: lsc.compare(reviews, ["average", "centring"]),
+    "simulation": lambda reviews: simulate(reviews.n_items, 8, 3, seed=0),
+}
+every_full_result = pytest.mark.parametrize("make", FULL.values(), ids=list(FULL))
+
+
+@pytest.mark.usefixtures("infer_once")
+@every_full_result
+def test_a_result_prints_saves_and_compares(make: Callable[[Reviews], Result], tmp_path: Path) -> None:
+    result = make(noisy())
+    # Printed as its page, shown as a line.
+    assert str(result) == result.summary().text()
+    assert len(str(result).splitlines()) <= 24
+    assert "\n" not in repr(result)
+    assert result.status.text
+    assert isinstance(result.reviews, Reviews)
+    assert check(result).reviews == result.reviews
+    # Equal where the content is.
+    again = make(noisy())
+    assert result == again
+    assert result != TABLE
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(result)
+    # Tables by name.
+    with pytest.raises(reviewgraph.InputError, match=r"^what: expected .*, found 'nothing'$") as caught:
+        result.to_frame("nothing")
+    names = re.findall(r"'(\w+)'", str(caught.value).partition(", found")[0])
+    frames = {name: result.to_frame(name, backend="pandas") for name in names}
+    assert frames[names[0]].equals(result.to_frame(backend="pandas"))
+    # Files by the end of the name, or none.
+    for ending in ("json", "html", "csv", "xlsx"):
+        result.save(tmp_path / f"it.{ending}")
+    assert json.loads((tmp_path / "it.json").read_text("utf-8")) == plain(result.to_dict())
+    assert (tmp_path / "it.html").read_text("utf-8").startswith("<!doctype html>")
+    assert (tmp_path / "it.csv").read_text("utf-8").split("\n")[0].split(",") == list(result.to_columns())
+    with pytest.raises(reviewgraph.InputError, match=r"ends with \.json, \.html, \.csv or \.xlsx, found .*it\.txt"):
+        result.save(tmp_path / "it.txt")
+    assert not (tmp_path / "it.txt").exists()
+
+
+def test_tables_are_equal_by_content() -> None:
+    reviews = noisy()
+    frame = reviews.to_frame(backend="pandas")
+    assert Reviews(frame.sample(frac=1.0, random_state=1)) == reviews
+    assert Reviews(frame.assign(score=frame["score"] + (frame.index == 7))) != reviews
+    assert reviews.subset(reviews.item > 0) != reviews
+    planned = Reviews([("ann", 1, None), ("bob", 1, 2.0)])
+    assert planned == Reviews([("bob", 1, 2.0), ("ann", 1, None)])
+
+
+def test_a_plan_holds_the_reviews_with_it_and_what_is_new() -> None:
+    table = Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])
+    plan = reviewgraph.plan(table)
+    assert plan.reviews == table.add(plan)
+    assert plan.reviews.n_reviews == table.n_reviews + len(plan.added)
+    assert check(plan).level == "double"
+    impossible = planner.assign({(0, 0): 1.0}, demand=2)
+    with pytest.raises(reviewgraph.InputError, match=r"^reviews: expected a result with rows, found none \(infeasible"):
+        check(impossible)
+    with pytest.raises(reviewgraph.InputError, match=r"found a Sample without reviews"):
+        check(assigned_at_random().sample(3))
+
+
+def assigned_at_random() -> planner.Assignment:
+    affinity = {(j, i): 1.0 * (4 * j + i) for j in range(4) for i in range(4)}
+    return planner.assign(affinity, demand=2, load=2, target="none", max_probability=0.75)
+
+
+def test_old_names_warn_and_work() -> None:
+    table = Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])
+    plan = reviewgraph.plan(table)
+    with pytest.warns(DeprecationWarning, match=r"^Plan\.reviews_with_plan is Plan\.reviews from now on; ") as caught:
+        assert plan.reviews_with_plan == plan.reviews  # type: ignore[attr-defined]
+    assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(DeprecationWarning, match=r"^Reviews\.page is Reviews\.summary from now on; "):
+        assert str(table.page()) == str(table)  # type: ignore[attr-defined]
+    with pytest.warns(
+        DeprecationWarning, match=r"^to_frame\('pyarrow'\) is to_frame\(backend='pyarrow'\) from now on; "
+    ):
+        assert table.to_frame("pyarrow").num_rows == 4
+    with pytest.raises(AttributeError, match=r"^'Reviews' object has no attribute 'n_rows'") as unknown:
+        table.n_rows  # type: ignore[attr-defined]  # noqa: B018
+    assert unknown.value.name == "n_rows"

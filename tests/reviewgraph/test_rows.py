@@ -17,4 +17,4 @@ def test_codes_are_whole_numbers(codes: Any) -> None:
 
 def test_whole_scores_beyond_double_precision_are_refused() -> None:
     with pytest.raises(InputError, match="too large"):
-        Reviews.from_pairs([("a", "p", 10**400)])
+        Reviews([("a", "p", 10**400)])

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from planner import assign, plan_extra_reviews
+import planner
+from planner import assign
 from planner._plans.constraints import HEEDED as PLANNED
 from planner.assigning import HEEDED as ASSIGNED
 from reviewgraph import InputError, Reviews, Rules, check
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::reviewgraph._base.errors.LabelW
 
 PEOPLE, PAPERS = ("ann", "bob", "cyd", "dan", "eve", "fay"), tuple(f"p{n}" for n in range(6))
 AFFINITY = {(who, what): ((3 * j + 5 * i) % 7) / 7 for j, who in enumerate(PEOPLE) for i, what in enumerate(PAPERS)}
-CHAIN = Reviews.from_pairs(
+CHAIN = Reviews(
     [("ann", "p0"), ("ann", "p1"), ("bob", "p1"), ("bob", "p2"), ("cyd", "p2"), ("cyd", "p3")], items=PAPERS[:5]
 )
 KNOWN = {
@@ -64,7 +65,7 @@ STATED: dict[str, dict[str, Any]] = {
 #: What takes rules, which of them, and a call.
 TAKERS: dict[str, tuple[tuple[str, ...], Any]] = {
     "check": (CHECKED, lambda **rules: check(CHAIN, **rules)),
-    "plan_extra_reviews": (PLANNED, lambda **rules: plan_extra_reviews(CHAIN, **rules)),
+    "plan": (PLANNED, lambda **rules: planner.plan(CHAIN, **rules)),
     "assign": (ASSIGNED, lambda **rules: assign(AFFINITY, target="none", **rules)),
 }
 HEEDED = [(taker, name) for taker, (names, _) in TAKERS.items() for name in names]
@@ -126,10 +127,10 @@ def test_a_malformed_rule_is_refused_by_its_name(name):
 
 def test_a_plan_is_held_to_rules_that_it_was_not_made_under():
     rules = Rules(conflicts=[("ann", "p3")], spare=2, max_per_item=2, gone=[("cyd", "p0")])
-    verify_plan(plan_extra_reviews(CHAIN, rules=rules), rules=rules)
-    plan = plan_extra_reviews(CHAIN)
+    verify_plan(planner.plan(CHAIN, rules=rules), rules=rules)
+    plan = planner.plan(CHAIN)
     verify_plan(plan, rules=Rules())
-    pair = (plan.reviews[0].reviewer, plan.reviews[0].item)
+    pair = (plan.added[0].reviewer, plan.added[0].item)
     for broken in (
         Rules(conflicts=[pair]),
         Rules(spare=0),

@@ -1,6 +1,7 @@
 """Files are written whole or not at all, and nothing that stood there is lost by it."""
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -49,9 +50,41 @@ def test_a_stream_into_a_file_adds_to_it(tmp_path: Path, stream: str) -> None:
     assert log.read_text() == "before\nsaid\nwritten\n"
 
 
-def test_files_are_written_into_a_new_folder(tmp_path: Path) -> None:
-    write_together(tmp_path / "new", {"a": "1", "b": b"1"})
-    assert [(tmp_path / "new" / name).read_text() for name in "ab"] == ["1", "1"]
-    with pytest.raises(InputError, match="new is a folder"):
-        write_together(tmp_path, {"new": "2"})
-    assert sorted(os.listdir(tmp_path)) == ["new"]
+def test_together_or_not_at_all(tmp_path: Path) -> None:
+    write_together(tmp_path, {"a": "1", "b": b"1"})
+    (tmp_path / "c").mkdir()
+    with pytest.raises(InputError, match="c is a folder"):
+        write_together(tmp_path, {"a": "2", "b": "2", "c": "2"})
+    assert [(tmp_path / name).read_text() for name in "ab"] == ["1", "1"]
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "c"]
+
+
+def test_never_new_files_beside_old_ones(tmp_path: Path) -> None:
+    # Stopped before each call that changes the folder in turn: what is there is of one run.
+    code = """
+import os, signal, sys
+from reviewgraph._base.storing import write_together
+left = int(sys.argv[2])
+def counted(real):
+    def call(*args, **options):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **options)
+    return call
+os.unlink, os.replace, os.fsync = map(counted, (os.unlink, os.replace, os.fsync))
+write_together(sys.argv[1], {name: "new" for name in "abc"})
+"""
+    for step in range(20):
+        folder = tmp_path / str(step)
+        write_together(folder, dict.fromkeys("abc", "old"))
+        ended = python(code, folder, step).returncode
+        found = {name: (folder / name).read_text() for name in "abc" if (folder / name).exists()}
+        assert set(found.values()) <= {"old"} or set(found.values()) == {"new"}
+        if ended == 0:
+            assert found == dict.fromkeys("abc", "new")
+            break
+        assert ended == -signal.SIGKILL
+    else:
+        pytest.fail("it never came to an end")

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from planner import plan_extra_reviews
-from reviewgraph import InputError, LabelWarning, Reviews, check
+import planner
+from reviewgraph import InputError, Reviews, check
 from reviewgraph.cli import main
+from reviewgraph.graph import LabelWarning
 from reviewgraph.graph.check import violations_of
 from reviewgraph.io import without_gone
 from tests.pages import offered
 
 TABLE = "reviewer,paper,score\nann,p1,1\nann,p2,\nbob,p1,2\nbob,p2,\nbob,p3,\ncleo,p3,4\n"
-REVIEWS = Reviews.from_pairs(
+REVIEWS = Reviews(
     [("ann", "p1", 1.0), ("ann", "p2"), ("bob", "p1", 2.0), ("bob", "p2"), ("bob", "p3"), ("cleo", "p3", 4.0)]
 )
 
@@ -98,4 +99,4 @@ def test_who_is_gone_may_be_said_in_python() -> None:
 
 
 def _planned(**options: object) -> tuple[object, ...]:
-    return plan_extra_reviews(REVIEWS, **options).reviews
+    return planner.plan(REVIEWS, **options).added

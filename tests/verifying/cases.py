@@ -12,9 +12,9 @@ from unittest.mock import patch
 import numpy as np
 from click.testing import CliRunner, Result
 
+from reviewgraph._verify.answers import read_answer
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
-from reviewgraph.verify.answers import read_answer
 
 LEVELS = ["double", "double", "double", "recoverable", "connected", "survives-reviewer", "survives-review"]
 

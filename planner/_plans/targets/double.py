@@ -308,7 +308,7 @@ class DoubleTarget(SearchedTarget):
         return None
 
     def certificate(self, reviews: Reviews) -> IntArray:
-        """Return merges of reviewers, see :func:`reviewgraph.verify_merges`."""
+        """Return merges of reviewers, see :func:`reviewgraph.graph.verify_merges`."""
         return doubly_connected_components(reviews).merges
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:

@@ -137,7 +137,7 @@ class MatroidTarget(SearchedTarget):
 def recoverable_groups(reviews: Reviews) -> Groups:
     """Maximal recoverable blocks of reviewers, numbered by their first reviewers; others are groups alone.
 
-    >>> table = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 1), ("cleo", 3)])
+    >>> table = Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 1), ("cleo", 3)])
     >>> recoverable_groups(table).labels.tolist()
     [0, 0, 1]
     """

@@ -11,7 +11,8 @@ import numpy as np
 from lsc._model.formulation import formulate, in_units
 from lsc.programs import state
 from lsc.simulation import simulate
-from reviewgraph import Reviews, random_assignment
+from reviewgraph import Reviews
+from reviewgraph.graph import random_assignment
 
 NOISE = 0.5
 CLASSES = ("linear", "monotone", "convex", "concave", "mixed")

@@ -88,13 +88,13 @@ def test_both_solvers_choose_the_same_minimiser(problem: Problem) -> None:
 def test_two_items_in_line_are_one_fit_up_to_scale_wherever_they_stand() -> None:
     # No bound holds where the fit stands: nothing but the reviewers says that the items belong together.
     rows = [(0, 1, 6.0), (0, 0, 12.0), (1, 1, 1.0), (1, 0, 4.0), (2, 0, 18.0), (3, 0, 4.0), (3, 1, 1.0)]
-    assert lsc.calibrate(Reviews.from_pairs(rows)).unique
-    assert not lsc.calibrate(Reviews.from_pairs([(0, 0, 1.0), (1, 1, 2.0)])).unique
+    assert lsc.calibrate(Reviews(rows)).unique
+    assert not lsc.calibrate(Reviews([(0, 0, 1.0), (1, 1, 2.0)])).unique
 
 
 @pytest.mark.parametrize("hypothesis", ["linear", "offset", "monotone"])
 def test_pieces_of_equal_items_may_still_be_shifted_on_their_own(hypothesis: str) -> None:
     # A shift of one of two such pieces has the form of a change of scale.
     rows = [(0, 0, 11.0), (0, 1, 11.0), (1, 2, 3.0)]
-    assert not lsc.calibrate(Reviews.from_pairs(rows), hypothesis).unique
-    assert lsc.calibrate(Reviews.from_pairs([*rows, (1, 1, 3.0)]), hypothesis).unique
+    assert not lsc.calibrate(Reviews(rows), hypothesis).unique
+    assert lsc.calibrate(Reviews([*rows, (1, 1, 3.0)]), hypothesis).unique

@@ -38,11 +38,11 @@ def test_the_gain_is_positive_where_reviewers_differ_and_none_where_not() -> Non
     found = held_out_gain(infer(who, what, score, 200, 200)[0])
     assert found.relative > 4 * found.standard_error > 0
     assert found.error < found.average_error
-    assert found.reviews > 900
+    assert found.n_reviews > 900
     noisy = truth[what] + np.random.default_rng(0).standard_normal(what.size)
     assert held_out_gain(infer(who, what, noisy, 200, 200)[0]).relative == 0
     one = np.zeros(1, np.int64)
-    assert held_out_gain(infer(one, one, np.ones(1), 1, 1)[0]).reviews == 0
+    assert held_out_gain(infer(one, one, np.ones(1), 1, 1)[0]).n_reviews == 0
 
 
 def test_the_gain_is_as_uncertain_as_stated() -> None:
@@ -170,7 +170,7 @@ def test_planted_reviewers_are_found_and_nobody_else(kind: str, least: float) ->
 
 def test_where_nothing_can_be_compared_nobody_is_named() -> None:
     for rows in ([("ann", "p1", 3)], [("ann", "p1", 3), ("ann", "p2", 4), ("bob", "p3", 1)]):
-        found = lsc.posterior(Reviews.from_pairs(rows))
+        found = lsc.posterior(Reviews(rows))
         assert found.status is InferenceStatus.NO_SIGNAL
         assert not found.misfit.contradicts.any()
     assert found.to_dict()["reviewers"][1] == {"reviewer": "bob", "scores": 1, "misfit": None}

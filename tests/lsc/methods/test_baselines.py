@@ -29,7 +29,7 @@ def tables(draw: st.DrawFn) -> Reviews:
     for reviewer in range(draw(st.integers(1, 5))):
         mine = sorted(draw(st.sets(st.integers(0, n_items - 1), min_size=1)))
         rows += [(reviewer, item, float(draw(st.integers(0, 4)))) for item in mine]
-    return Reviews.from_pairs(rows, items=range(n_items + draw(st.integers(0, 1))))
+    return Reviews(rows, items=range(n_items + draw(st.integers(0, 1))))
 
 
 def small(seed: int = 0, noise: float = 0.5) -> Reviews:
@@ -99,7 +99,7 @@ def test_the_posterior_is_that_of_the_dense_gaussian_model(monkeypatch: pytest.M
 def test_the_additive_model_without_a_variance_of_papers_is_the_average() -> None:
     rng = np.random.default_rng(1)
     rows = [(j, i, float(rng.integers(1, 6))) for j in range(10) for i in rng.choice(15, 4, replace=False).tolist()]
-    reviews = Reviews.from_pairs(rows)
+    reviews = Reviews(rows)
     with pytest.warns(UndeterminedWarning, match="additive: the variance of papers is estimated as 0"):
         found = mixed_model(reviews)
     assert found.quality.tolist() == average(reviews).quality.tolist()

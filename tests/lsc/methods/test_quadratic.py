@@ -29,7 +29,7 @@ def tables(draw: st.DrawFn) -> Reviews:
         size, shift = draw(sizes), draw(st.sampled_from([0.0, -5.0, 1e8]))
         highest = draw(st.sampled_from([0, 1, 5]))
         rows += [(reviewer, item, size * (shift + draw(st.integers(0, highest)))) for item in sorted(mine)]
-    return Reviews.from_pairs(rows, items=range(n_items + draw(st.integers(0, 1))))
+    return Reviews(rows, items=range(n_items + draw(st.integers(0, 1))))
 
 
 def small(seed: int = 0, noise: float = 0.5) -> Reviews:
@@ -41,7 +41,7 @@ def rows_of(reviews: Reviews, name: str = "") -> list[tuple[str, str, float]]:
     return [(f"{name}{j:02}", f"{name}{i:02}", y) for j, i, y in zip(*columns, strict=True)]
 
 
-@pytest.mark.filterwarnings("ignore::reviewgraph.ColumnWarning")
+@pytest.mark.filterwarnings("ignore::reviewgraph.graph.ColumnWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("bounded", [False, True])
 @examples(16)
@@ -58,24 +58,22 @@ def test_it_gives_every_scored_item_a_finite_quality_or_with_bounds_may_refuse(b
 @pytest.mark.parametrize("size", [1e-300, 1e-8, 1e8, 1e12, 1e90])
 def test_the_size_of_scores_is_that_of_qualities(size: float) -> None:
     reviews = small()
-    other = Reviews.from_pairs([(j, i, size * y) for j, i, y in rows_of(reviews)])
-    expected = quadratic_programme(Reviews.from_pairs(rows_of(reviews))).quality
+    other = Reviews([(j, i, size * y) for j, i, y in rows_of(reviews)])
+    expected = quadratic_programme(Reviews(rows_of(reviews))).quality
     assert quadratic_programme(other).quality / size == pytest.approx(expected, abs=1e-6)
 
 
 def test_separate_groups_do_not_touch_each_other() -> None:
     one, two = rows_of(small(1), "a"), rows_of(small(2, noise=0.0), "b")
-    apart = [quadratic_programme(Reviews.from_pairs(rows)).quality for rows in (one, two)]
-    assert quadratic_programme(Reviews.from_pairs([*one, *two])).quality == pytest.approx(
-        np.concatenate(apart), abs=1e-4
-    )
+    apart = [quadratic_programme(Reviews(rows)).quality for rows in (one, two)]
+    assert quadratic_programme(Reviews([*one, *two])).quality == pytest.approx(np.concatenate(apart), abs=1e-4)
 
 
 @pytest.mark.parametrize("papers", [["00"], ["00", "01", "02"]])
 def test_a_reviewer_whose_scores_are_alike_does_not_take_the_scale(papers: list[str]) -> None:
     rows = rows_of(small())
-    quality = quadratic_programme(Reviews.from_pairs([*rows, *[("99", paper, 3.0) for paper in papers]])).quality
-    assert kendalltau(quality, quadratic_programme(Reviews.from_pairs(rows)).quality).statistic > 0.5
+    quality = quadratic_programme(Reviews([*rows, *[("99", paper, 3.0) for paper in papers]])).quality
+    assert kendalltau(quality, quadratic_programme(Reviews(rows)).quality).statistic > 0.5
     assert np.ptp(quality) > 0.5
 
 

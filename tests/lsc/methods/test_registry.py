@@ -26,7 +26,7 @@ AWKWARD = {
 @every_method
 @pytest.mark.parametrize("rows", AWKWARD.values(), ids=AWKWARD)
 def test_a_quality_for_every_item_with_a_score_and_for_no_other(name: str, rows: list[tuple]) -> None:
-    reviews = Reviews.from_pairs(rows)
+    reviews = Reviews(rows)
     estimate = METHODS[name](reviews)
     assert estimate.method == name
     assert np.array_equal(np.isfinite(estimate.quality), np.isfinite(estimate.average))
@@ -34,7 +34,7 @@ def test_a_quality_for_every_item_with_a_score_and_for_no_other(name: str, rows:
 
 @every_method
 def test_results_agree(name: str) -> None:
-    estimate = METHODS[name](Reviews.from_pairs(AWKWARD["usual"]))
+    estimate = METHODS[name](Reviews(AWKWARD["usual"]))
     assert isinstance(estimate, Result)
     answer = estimate.to_dict()
     shared, columns = Estimate.to_dict(estimate), Estimate.to_columns(estimate)
@@ -47,7 +47,7 @@ def test_results_agree(name: str) -> None:
     assert "\n" not in repr(estimate)
     for again in (pickle.loads(pickle.dumps(estimate)), copy.copy(estimate), copy.deepcopy(estimate)):
         assert again.to_dict() == answer
-    assert estimate.to_frame("pyarrow").column_names == list(estimate.to_columns())
+    assert estimate.to_frame(backend="pyarrow").column_names == list(estimate.to_columns())
 
 
 @every_method
@@ -56,11 +56,11 @@ def test_a_method_says_what_it_does_and_refuses_what_it_does_not_know(name: str)
     assert method.words
     assert method.title
     with pytest.raises(InputError, match=f"{name}: expected options among .*, found 'colour'"):
-        method(Reviews.from_pairs(AWKWARD["usual"]), colour="red")
+        method(Reviews(AWKWARD["usual"]), colour="red")
 
 
 def test_randomness_comes_by_seed_alone() -> None:
-    reviews = Reviews.from_pairs(AWKWARD["usual"])
+    reviews = Reviews(AWKWARD["usual"])
     for name, method in METHODS.items():
         if "seed" in method.options:
             one, same = method(reviews, seed=3), method(reviews, seed=np.random.default_rng(3))

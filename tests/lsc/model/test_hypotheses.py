@@ -31,7 +31,7 @@ def test_a_class_is_public_documented_offered_and_drawn_by_property_tests(kind: 
 @every_class
 def test_a_class_calibrates_by_name_by_object_and_by_both_solvers(kind: type[Hypothesis]) -> None:
     rows = [(j, i, float((j + 1) * i + (i * j) % 3)) for j in range(4) for i in range(6)]
-    reviews = Reviews.from_pairs(rows, accept="no-score-codes")
+    reviews = Reviews(rows, accept="no-score-codes")
     fast = lsc.calibrate(reviews, kind.name)
     assert fast.kinds == (kind,)
     assert fast.hypothesis == kind.name

@@ -17,17 +17,17 @@ def simulated(seed: int, noise: float, n: int = 60, m: int = 40, load: int = 4) 
     rows = [(j, int(i)) for j in range(m) for i in rng.choice(n, load, replace=False)]
     rows += sorted({(i % m, i) for i in range(n)} - set(rows))
     scored = [(j, i, float(truth[i] + offset[j] + noise * rng.normal())) for j, i in rows]
-    return Reviews.from_pairs(scored, items=range(n)), truth
+    return Reviews(scored, items=range(n)), truth
 
 
 def test_a_chain_of_reviews_joins_all_papers() -> None:
-    result = lsc.calibrate(Reviews.from_pairs(CHAIN), "offset")
+    result = lsc.calibrate(Reviews(CHAIN), "offset")
     assert_allclose(np.diff(result.quality), [2.0, 1.0])
     assert result.quality.mean() == pytest.approx(result.average.mean())
     assert result.undetermined == []
     assert result.support.level.name == "connected"
     assert result.unique
-    assert lsc.calibrate(Reviews.from_pairs(CHAIN)).undetermined == ["c"]
+    assert lsc.calibrate(Reviews(CHAIN)).undetermined == ["c"]
 
 
 def test_it_is_least_squares_with_an_offset_a_reviewer() -> None:
@@ -60,7 +60,7 @@ def test_standard_errors_are_those_of_least_squares_and_cover_the_truth() -> Non
 
 
 def test_one_reference_settles_the_scale() -> None:
-    result = lsc.calibrate(Reviews.from_pairs(CHAIN), "offset", references={"b": 10.0})
+    result = lsc.calibrate(Reviews(CHAIN), "offset", references={"b": 10.0})
     assert_allclose(result.quality, [8.0, 10.0, 11.0])
 
 
@@ -70,7 +70,7 @@ def test_one_among_others_sets_their_unit_and_asks_for_no_less_of_the_graph() ->
         for who, a, b in (("ann", 1, 2), ("bob", 3, 0))
         for p, q in zip("abcd", (1, 2, 5, 7), strict=True)
     ]
-    result = lsc.calibrate(Reviews.from_pairs(panel), {"ann": "offset", "bob": "linear"})
+    result = lsc.calibrate(Reviews(panel), {"ann": "offset", "bob": "linear"})
     assert result.hypothesis == "mixed"
     assert result.support.level.name == "recoverable"
     assert_allclose(np.diff(result.solution.quality), [1.0, 3.0, 2.0])

@@ -34,13 +34,13 @@ def scores(name: str = "p", seed: int = 0) -> list[tuple[str, str, float]]:
 
 @pytest.fixture(scope="module")
 def found() -> PosteriorEstimate:
-    return posterior(Reviews.from_pairs(scores()))
+    return posterior(Reviews(scores()))
 
 
 @pytest.fixture(scope="module")
 def turned() -> PosteriorEstimate:
     """The same numbers where 1 is the best: who gave low scores is now the lenient one."""
-    return posterior(Reviews.from_pairs(scores(), lower_is_better=True))
+    return posterior(Reviews(scores(), lower_is_better=True))
 
 
 def test_the_spread_of_severities_is_that_of_draws_of_all_reviewers(found: PosteriorEstimate) -> None:
@@ -48,7 +48,7 @@ def test_the_spread_of_severities_is_that_of_draws_of_all_reviewers(found: Poste
     drawn = np.random.default_rng(0).normal(mean, (high - low) / (2 * 1.6448536), (20_000, mean.size))
     stated = details.spread_of_severity(found)
     assert stated == pytest.approx(drawn.std(), rel=0.02)
-    text = " ".join(found.page().text("model").split())
+    text = " ".join(found.summary().text("model").split())
     assert f"a standard deviation of {stated:.2f} points" in text
     quality = re.search(r"papers one of (\S+)\. ", text)
     assert quality
@@ -70,28 +70,28 @@ def test_the_verdict_says_whether_the_correction_helps(found: PosteriorEstimate)
     assert verdict(-0.3, 0.1) == (False, f"Correction harms: 30 % +- 10 more error {real}")
     assert verdict(np.nan, np.nan)[1].startswith("Corrected: too few reviewers")
     alike = [(f"r{j}", f"p{i}", float((i + j * j) % 3)) for j in range(4) for i in range(6)]
-    shown = posterior(Reviews.from_pairs(alike, lower_is_better=True)).page()
+    shown = posterior(Reviews(alike, lower_is_better=True)).summary()
     assert (shown.good, shown.verdict) == (True, "Nothing to correct:")
     assert shown.summary == "no differences between reviewers (lower is better)"
     for what, rows in {
         "reviewer": [("r", f"p{i}", float(i)) for i in range(3)],
         "paper": [(f"r{j}", "p", float(j)) for j in range(3)],
     }.items():
-        shown = posterior(Reviews.from_pairs(rows, lower_is_better=True)).page()
+        shown = posterior(Reviews(rows, lower_is_better=True)).summary()
         assert (shown.good, shown.verdict) == (None, "Nothing to compare:")
         assert shown.summary.startswith(f"the scores of one {what} show no differences between reviewers")
 
 
 def test_papers_whose_reviewers_are_all_constant_are_named() -> None:
     rows = [*scores(), *scores("s", 1), *(("flat", what, 7.0) for what in ("u1", "u2", *(f"p{i}" for i in range(8))))]
-    result = posterior(Reviews.from_pairs(rows, items=["new"]))
+    result = posterior(Reviews(rows, items=["new"]))
     assert result.by_prior == result.to_dict()["by_prior"] == ["u1", "u2"]
-    shown = result.page()
+    shown = result.summary()
     assert dict(fact for fact in shown.facts if not isinstance(fact, Table))["Not ranked"] == "new (no score)"
     [warning] = [line for line in shown.warnings if "one score only" in line]
     assert warning.startswith("u1, u2: ")
     # Their quality is that of the prior, with its range, and nothing else changes.
-    without = posterior(Reviews.from_pairs([row for row in rows if row[1][0] != "u"]))
+    without = posterior(Reviews([row for row in rows if row[1][0] != "u"]))
     others = [result.items.index(item) for item in without.items]
     prior = [result.items.index(item) for item in ("u1", "u2")]
     assert result.quality[prior].tolist() == [result.beliefs.location] * 2
@@ -114,7 +114,7 @@ def test_harsh_and_lenient_change_places_with_the_direction(
 ) -> None:
     assert (stands_out(found)["harsh"], stands_out(found)["lenient"]) == (["pr0"], ["pr5"])
     assert (stands_out(turned)["harsh"], stands_out(turned)["lenient"]) == (["pr5"], ["pr0"])
-    assert "harsh pr0; lenient pr5" in found.page().text()
+    assert "harsh pr0; lenient pr5" in found.summary().text()
 
 
 def test_reviewers_are_named_if_their_whole_interval_is_outside_the_interquartile_range(
@@ -181,7 +181,7 @@ def test_decisions_count_every_paper_once_and_the_likeliest_come_first(found: Po
 
 
 def test_of_several_groups_the_best_of_each_are_seen() -> None:
-    result = posterior(Reviews.from_pairs([*scores(), *scores("s", 1), *scores("t", 2)]))
+    result = posterior(Reviews([*scores(), *scores("s", 1), *scores("t", 2)]))
     page = page_of(result)
     _, [table] = facts(page)
     seen = table.first_rows
@@ -212,7 +212,7 @@ def test_of_two_papers_that_are_explained_the_better_one_is_named(found: Posteri
 def test_papers_to_discuss_beyond_the_first_are_named_in_a_line() -> None:
     rng = np.random.default_rng(0)
     rows = [(f"r{j}", f"p{i}", float(rng.normal(i / 10, 2))) for j in range(6) for i in range(14)]
-    result = posterior(Reviews.from_pairs(rows))
+    result = posterior(Reviews(rows))
     selection = result.selection(5)
     _, [table] = facts(page_of(result, selection))
     assert len(table) == selection.discuss.size > 8
@@ -221,7 +221,7 @@ def test_papers_to_discuss_beyond_the_first_are_named_in_a_line() -> None:
 
 
 def test_least_squares_tell_their_limits() -> None:
-    shown = calibrate(Reviews.from_pairs([*scores(), ("x", "q1", 1.0), ("y", "q1", 3.0), ("y", "p1", 4.0)])).page()
+    shown = calibrate(Reviews([*scores(), ("x", "q1", 1.0), ("y", "q1", 3.0), ("y", "p1", 4.0)])).summary()
     assert shown.verdict == "Ranked:"
     assert shown.summary == "13 papers (least squares, linear reviewers; higher is better)"
     assert any(re.search("may be more accurate: .*missing", line) for line in shown.warnings)
@@ -229,8 +229,8 @@ def test_least_squares_tell_their_limits() -> None:
 
 
 def test_the_page_of_a_selection_in_python_is_that_of_the_command() -> None:
-    result = posterior(Reviews.from_pairs(scores()))
-    selected = result.page(n_selected=4)
+    result = posterior(Reviews(scores()))
+    selected = result.summary(n_selected=4)
     assert (selected.verdict, selected.summary) == (
         page_of(result, result.selection(4)).verdict,
         page_of(result, result.selection(4)).summary,
@@ -240,7 +240,7 @@ def test_the_page_of_a_selection_in_python_is_that_of_the_command() -> None:
 
 def test_the_table_of_an_account_prints_scores_with_two_digits_if_any_is_no_whole_number() -> None:
     rows = [(who, what, score + 0.25) for who, what, score in scores()]
-    result = posterior(Reviews.from_pairs(rows))
+    result = posterior(Reviews(rows))
     for label in result.ranking():
         columns = {column.name: column for column in account_table(result.account(label)).columns}
         lines = zip(*(columns[name].cells for name in ("score", "shift", "counts as")), strict=True)
@@ -255,7 +255,7 @@ def test_a_picture_says_which_scores_the_lenient_give(found: PosteriorEstimate, 
 
 
 def test_pages_of_explained_papers_warn_as_others() -> None:
-    result = posterior(Reviews.from_pairs([*scores(), *scores("q", 1)]))
+    result = posterior(Reviews([*scores(), *scores("q", 1)]))
     refusal, apart = page_of(result, explained=["p0", "q0"], refused=True).warnings
     assert refusal.startswith("Nothing is selected: ")
     assert apart.startswith("Papers of different groups ")
@@ -276,7 +276,7 @@ def test_pages_of_explained_papers_have_the_draw(found: PosteriorEstimate) -> No
 
 def test_papers_that_are_in_and_drawn_are_those_selected() -> None:
     rows = [*scores(), *((who, what, score + 3 * (what == "q11")) for who, what, score in scores("q", 1))]
-    result = posterior(Reviews.from_pairs(rows))
+    result = posterior(Reviews(rows))
     selection = result.selection(3, across_groups=True)
     # One of another group is drawn for certain.
     assert (selection.lottery[selection.discuss] == 1).any()
@@ -287,16 +287,16 @@ def test_papers_that_are_in_and_drawn_are_those_selected() -> None:
 
 def test_corrected_scores_are_on_the_scale_of_references() -> None:
     references = {f"p{i}": 10.0 * i for i in range(12)}
-    result = posterior(Reviews.from_pairs(scores()), references=references)
+    result = posterior(Reviews(scores()), references=references)
     assert "would have given, on the scale of the references." in page_of(result, explained=["p3"]).text("why", 1000)
-    assert "the diagonal gain" not in result.page().text("scores", 1000)
-    assert "the diagonal gain" not in bayesian(Reviews.from_pairs(scores())).page().text("scores", 1000)
+    assert "the diagonal gain" not in result.summary().text("scores", 1000)
+    assert "the diagonal gain" not in bayesian(Reviews(scores())).summary().text("scores", 1000)
 
 
 def test_references_that_the_scores_contradict_are_told_from_those_without_a_relation() -> None:
     def warning(sign: int) -> str:
         references = {f"p{i}": sign * 10.0 * i for i in range(12)}
-        (line,) = posterior(Reviews.from_pairs(scores()), references=references).page().warnings
+        (line,) = posterior(Reviews(scores()), references=references).summary().warnings
         return line
 
     assert re.match(r"The scores leave \d+ % of the spread", warning(1))
@@ -309,7 +309,7 @@ def test_pages_point_to_sections_that_they_have(tmp_path: Path) -> None:
     with stream_reviews(path) as stream:
         _, [table] = facts(page_of(posterior(stream)))
     assert (table.hidden, table.section) == (1, "")
-    assert "#papers" not in posterior(Reviews.from_pairs(scores())).page()._repr_html_()
+    assert "#papers" not in posterior(Reviews(scores())).summary()._repr_html_()
 
 
 def test_in_other_nouns_pages_point_to_sections_that_they_have(found: PosteriorEstimate) -> None:
@@ -322,7 +322,7 @@ def test_in_other_nouns_pages_point_to_sections_that_they_have(found: PosteriorE
 
 def test_long_labels_that_begin_alike_are_told_apart() -> None:
     start = "a-label-of-a-paper-that-is-longer-than-most-of-a-line-"
-    result = posterior(Reviews.from_pairs([(who, start + what, score) for who, what, score in scores()]))
+    result = posterior(Reviews([(who, start + what, score) for who, what, score in scores()]))
     selection = result.selection(3)
     named, _ = facts(page_of(result, selection))
     assert named["In"] == ", ".join(map(str, selection.named(selection.certain)))

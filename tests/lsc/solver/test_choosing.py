@@ -29,7 +29,7 @@ def table(seed: int) -> Rows:
 def qualities(rows: Rows, hypothesis: str, called: np.ndarray) -> np.ndarray:
     """Return qualities by the first names of papers, all being called otherwise and rows turned round."""
     named = [(f"who{called[j]}", f"what{called[i]}", y) for j, i, y in reversed(rows)]
-    found = lsc.calibrate(Reviews.from_pairs(named), hypothesis)
+    found = lsc.calibrate(Reviews(named), hypothesis)
     code = found.reviews.item_code
     return np.array([found.quality[code[f"what{called[i]}"]] for i in sorted({i for _, i, _ in rows})])
 
@@ -49,7 +49,7 @@ def test_names_and_the_order_of_rows_do_not_matter(hypothesis: str, seed: int) -
 def test_the_choice_keeps_the_objective_and_is_nearer_to_one_line(
     hypothesis: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reviews = Reviews.from_pairs(table(13))
+    reviews = Reviews(table(13))
     chosen = lsc.calibrate(reviews, hypothesis)
     monkeypatch.setattr(calibration, "CHOSEN", 0)
     plain = lsc.calibrate(reviews, hypothesis)

@@ -115,4 +115,4 @@ def components(covers, shared):
 
 def told(assignment: Assignment) -> str:
     """Return all that the page tells of an assignment, as one line."""
-    return " ".join(assignment.page().text("all").split())
+    return " ".join(assignment.summary().text("all").split())

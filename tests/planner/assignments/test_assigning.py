@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
 from planner import assign
-from reviewgraph import Reviews, check
+from reviewgraph import Reviews, Search, check
 from reviewgraph._base import Clock, InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import told
@@ -104,7 +104,7 @@ def test_equals_highs_on_larger_random_instances(seed):
 @given(markets(extras=True), st.sampled_from(["double", "connected", "none"]))
 @examples(32)
 def test_every_result_obeys_every_constraint(market, target):
-    result = call(market, target=target, time_limit=20)
+    result = call(market, target=target, search=Search(time_limit=20))
     if result.status == "infeasible":
         assert result.explanation
         return
@@ -383,7 +383,7 @@ def test_a_signal_stops_the_search_between_two_changes():
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     try:
-        result = assign(score, demand=3, load=5, progress=interrupt)
+        result = assign(score, demand=3, load=5, search=Search(progress=interrupt))
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, handler)
@@ -398,7 +398,7 @@ def test_the_price_of_the_middle_level_is_not_that_of_the_highest():
     affinity |= {(r, pair): 10.0 for pair in combinations("ABCD", 2) for r in pair}
     affinity["E", ("A", "B")] = 10.1
     result = assign(affinity, demand=2, load=3, target="recoverable")
-    table = Reviews.from_pairs([(r, pair) for pair in combinations("ABCD", 2) for r in pair])
+    table = Reviews([(r, pair) for pair in combinations("ABCD", 2) for r in pair])
     assert check(table).level == "recoverable"
     assert result.affinity_unconstrained == pytest.approx(120.1)
     assert result.least_loss <= 0.1 + 1e-9

@@ -23,7 +23,7 @@ def test_a_result_is_a_dictionary_columns_a_frame_and_one_line(chosen):
     report = chosen.to_dict()
     assert [tuple(row.values()) for row in report["reviews"]] == list(zip(*chosen.to_columns().values(), strict=True))
     assert report["affinity"] == chosen.affinity
-    assert chosen.to_frame("pyarrow").column_names == ["item", "reviewer", "affinity"]
+    assert chosen.to_frame(backend="pyarrow").column_names == ["item", "reviewer", "affinity"]
     assert (
         repr(chosen)
         == f"<Assignment: {chosen.status}, 6 reviewers, 6 items, 18 reviews, affinity {chosen.affinity:.6g}>"

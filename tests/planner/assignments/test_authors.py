@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
+from reviewgraph import Search
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import told
 from tests.planner.assignments.naive_authors import authors_broken
@@ -96,7 +97,7 @@ def test_no_rule_is_broken_at_any_level(market, target, data):
     plain = naive_rules(rules)
     market["fixed"] = [] if authors_broken(market["fixed"], authors, **plain) else market["fixed"]
     limit = data.draw(st.sampled_from([0.0, 20.0]))
-    result = call(market, target=target, authors=authors, time_limit=limit, **rules)
+    result = call(market, target=target, authors=authors, search=Search(time_limit=limit), **rules)
     if result.status == "infeasible":
         assert result.explanation
         return

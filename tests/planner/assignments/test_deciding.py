@@ -14,6 +14,7 @@ from planner import assign
 from planner._assign.assignment import AssignmentStatus
 from planner._assign.enumeration import best_at_level
 from planner._assign.levels import aim_named
+from reviewgraph import Search
 from reviewgraph._base import Clock
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.naive_assignment import connected, doubly_connected, survives
@@ -72,7 +73,7 @@ def test_a_level_is_missed_only_where_no_assignment_reaches_it(target: str) -> N
         if next(every_assignment(case), None) is None or not all(case["demand"].values()):
             continue
         reachable = any(holds(pairs, case["items"]) for pairs in every_assignment(case))
-        answer = assign(**relabelled(case, seed), target=target, seed=seed % 4)
+        answer = assign(**relabelled(case, seed), target=target, search=Search(seed=seed % 4))
         assert (answer.status in REACHED) == reachable, seed
         found[reachable] += 1
     assert min(found[False], found[True]) > (4 if NIGHTLY else 1)
@@ -86,7 +87,7 @@ def test_a_loss_is_survived_wherever_some_assignment_survives_it() -> None:
         if next(every_assignment(case), None) is None:
             continue
         robust = any(survives(pairs, case["items"], case["reviewers"]) for pairs in every_assignment(case))
-        answer = assign(**case, target="survives-reviewer", seed=seed % 4)
+        answer = assign(**case, target="survives-reviewer", search=Search(seed=seed % 4))
         assert (answer.status in REACHED) == robust, seed
         found[robust] += 1
     assert min(found[False], found[True]) > 0
@@ -106,7 +107,7 @@ def test_enumeration_finds_the_best_or_proves_that_there_is_none(target: str) ->
             "survives-reviewer": lambda pairs, case=case: survives(pairs, case["items"], case["reviewers"]),
         }[target]
         totals = [sum(map(case["affinity"].get, pairs)) for pairs in every_assignment(case) if holds(pairs)]
-        answer = assign(**case, target=target, seed=seed % 4)
+        answer = assign(**case, target=target, search=Search(seed=seed % 4))
         assert (answer.status is AssignmentStatus.OPTIMAL) == bool(totals), seed
         if totals:
             assert answer.affinity == max(totals), seed

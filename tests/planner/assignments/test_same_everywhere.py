@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from planner import assign
+from reviewgraph import Search
 from reviewgraph._base import Clock
 from tests.benchmarks import assign_exact as exact
 from tests.planner.assignments.cases import told
@@ -57,7 +58,7 @@ def test_a_slow_machine_gives_the_whole_answer_of_a_quick_one(way, request):
 
 
 def test_an_assignment_says_that_a_time_limit_ended_the_search():
-    stopped = exact.solved(case(7, 60, 40), time_limit=0.0)
+    stopped = exact.solved(case(7, 60, 40), search=Search(time_limit=0.0))
     assert (stopped.status, stopped.timed_out, stopped.to_dict()["timed_out"]) == ("feasible", True, True)
     assert f"! {Clock.TIMED_OUT}." in told(stopped)
     whole = exact.solved(case(7, 60, 40))

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from planner import assign, plan_extra_reviews
+import planner
+from planner import assign
 from reviewgraph import read_reviews
 from reviewgraph.cli import main
 
@@ -103,7 +104,7 @@ def test_a_meta_review_cannot_be_planned_and_a_fixed_one_is_kept_and_named(run: 
     reviews = read_reviews("scores.csv", "pcassignments.csv")
     assert set(reviews.origin.meta) == META
     pair = min(META)
-    plan = plan_extra_reviews(reviews, fixed=[pair])
+    plan = planner.plan(reviews, fixed=[pair])
     assert plan.constraints.facts is not None
     assert plan.constraints.facts.conflicts == (pair,)
     every = dict.fromkeys(((who, i) for who in PEOPLE for i in map(str, PAPERS)), 1.0)

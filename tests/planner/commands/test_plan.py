@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from planner import plan_extra_reviews
+import planner
 from reviewgraph import read_reviews
 from reviewgraph.cli import main
 from reviewgraph.graph import random_assignment
@@ -45,7 +45,7 @@ def test_a_plan_is_written_and_checks() -> None:
     assert list(rows[0]) == ["item", "reviewer", "cost", "joins"]
     assert len(rows) == 2
     assert [row["joins"] for row in rows] == [
-        review.joins for review in plan_extra_reviews(read_reviews("reviews.csv")).reviews
+        review.joins for review in planner.plan(read_reviews("reviews.csv")).added
     ]
     assert all(row["joins"] in found.stdout for row in rows)
     assert run("check", "reviews.csv", "plan.csv", "--require", "double").exit_code == 0

@@ -56,7 +56,7 @@ def test_decisions_are_planned_and_every_review_says_what_it_buys() -> None:
 def test_one_level_and_one_objective() -> None:
     for words, message in (
         (("--for", "precision"), "Invalid value for '--for': 'precision' is not 'decision'"),
-        (("--for", "decision"), "--select: objective 'decision' needs the number of papers"),
+        (("--for", "decision"), "--select: goal 'decision' needs the number of papers"),
     ):
         found = run("plan", "scores.csv", *words)
         assert found.exit_code == 2
@@ -80,7 +80,7 @@ def test_a_plan_for_an_objective_says_so_to_who_is_asked() -> None:
 def test_options_without_what_they_go_with_are_refused() -> None:
     Path("planned.csv").write_text("reviewer,paper\nann,p1\nann,p2\n")
     for words, message in (
-        (("scores.csv", "--select", "10%"), "--select: expected objective 'decision' with it, found 'level'"),
+        (("scores.csv", "--select", "10%"), "--select: expected goal 'decision' with it, found 'level'"),
         (("scores.csv", "--keep", "0.9"), "--keep is no longer an option: plan for --target survives-review"),
         (("planned.csv", "--for", "decision", "--select", "1"), "--select: expected papers with scores"),
     ):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from planner import plan_extra_reviews
+import planner
 from reviewgraph import InputError, read_reviews
 from reviewgraph._base import check_draws
 from reviewgraph.cli import main
@@ -58,9 +58,9 @@ def test_the_round_of_the_file_has_to_exist(run: Run) -> None:
 def test_rounds_need_their_reviews(run: Run) -> None:
     done = run(FIRST.replace("--max-reviews 12 ", ""))
     assert done.exit_code == 2
-    assert "--rounds: expected max_reviews with it, the number of reviews of all 3 rounds" in done.stderr
-    with pytest.raises(InputError, match=r"^rounds: expected max_reviews with it"):
-        plan_extra_reviews(read_reviews("scores.csv"), objective="decision", n_selected=4, rounds=2)
+    assert "--rounds: expected the number of reviews of all 3 rounds with it" in done.stderr
+    with pytest.raises(InputError, match=r"^rounds: expected the number of reviews of all 2 rounds with it"):
+        planner.plan(read_reviews("scores.csv"), goal="decision", n_selected=4, rounds=2)
     assert run("plan scores.csv --for decision --select 4 --min-reviews 2").exit_code == 0
 
 

@@ -150,9 +150,7 @@ def cases(draw: st.DrawFn, most: int = 4) -> Case:
     """Small tables with few rules or many, aimed at what collides: few institutions, few seniors, tight loads."""
     M, N = draw(st.integers(1, most)), draw(st.integers(1, most))
     rows = [draw(st.sets(st.integers(0, N - 1), max_size=3)) for _ in range(M)]
-    reviews = Reviews.from_pairs(
-        [(j, i) for j, row in enumerate(rows) for i in row], reviewers=range(M), items=range(N)
-    )
+    reviews = Reviews([(j, i) for j, row in enumerate(rows) for i in row], reviewers=range(M), items=range(N))
     everyone = range(M + draw(st.integers(0, 2)))
     people, pairs = st.sampled_from(everyone), st.tuples(st.sampled_from(everyone), st.integers(0, N - 1))
     options: dict[str, Any] = {"capacity": {j: draw(st.integers(0, 3)) for j in everyone}}

@@ -49,7 +49,5 @@ def cases(draw: st.DrawFn, most: int = 5) -> Case:
         options["max_per_item"] = draw(st.integers(0, 2))
     if draw(st.integers(0, 3)) == 0:
         options["cost"] = {pair: float(draw(st.integers(0, 3))) for pair in draw(st.lists(pairs, max_size=8))}
-    reviews = Reviews.from_pairs(
-        [(j, i) for j, row in enumerate(rows) for i in row], reviewers=range(M), items=range(N)
-    )
+    reviews = Reviews([(j, i) for j, row in enumerate(rows) for i in row], reviewers=range(M), items=range(N))
     return Case(reviews, options)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews
-from reviewgraph import Reviews
+import planner
+from reviewgraph import Reviews, Search
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.people_cases import Case, cases
@@ -18,7 +18,7 @@ from tests.planner.plans.plan_cases import cases as plain_cases
 from tests.trials import examples
 
 #: Twelve papers with two reviews by each of two chairs; others may be asked.
-TABLE = Reviews.from_pairs([(chair, paper) for chair in "xy" for paper in range(12)])
+TABLE = Reviews([(chair, paper) for chair in "xy" for paper in range(12)])
 
 
 def lacks(case: Case, chosen: tuple[tuple[int, int], ...]) -> list[int]:
@@ -34,9 +34,9 @@ def test_fewest_reviews_are_missing_and_evenly(case: Any, least: int, target: An
     told = Case(case.reviews, {**case.options, "min_reviews": least})
     allowed = told.allowed()
     assume(len(allowed) <= 9)
-    plan = plan_extra_reviews(told.reviews, target, time_limit=10, best_effort=True, **told.options)
+    plan = planner.plan(told.reviews, target=target, search=Search(time_limit=10), best_effort=True, **told.options)
     verify_plan(plan)
-    strict = plan_extra_reviews(told.reviews, target, time_limit=10, **told.options)
+    strict = planner.plan(told.reviews, target=target, search=Search(time_limit=10), **told.options)
     assert (plan.status == "best_effort") == (strict.status == "infeasible")
     if plan.status != "best_effort":
         assert plan.pairs.tolist() == strict.pairs.tolist()
@@ -57,7 +57,7 @@ def test_fewest_reviews_are_missing_and_evenly(case: Any, least: int, target: An
         spare = {j: sum(j == k for k, _ in chosen) for j in range(told.everyone)}
         options = {**told.options, "capacity": {**spare, **new}, "fixed": plan.pairs.tolist(), "max_per_item": None}
         if "max_per_item" not in told.options:
-            assert plan_extra_reviews(told.reviews, target, time_limit=10, **options).attained
+            assert planner.plan(told.reviews, target=target, search=Search(time_limit=10), **options).attained
 
 
 @pytest.mark.slow
@@ -66,7 +66,9 @@ def test_fewest_reviews_are_missing_and_evenly(case: Any, least: int, target: An
 def test_with_rules_fewest_are_missing_in_all(case: Case) -> None:
     allowed = case.allowed()
     assume(case.keeps(()) and len(allowed) <= 8)
-    plan = plan_extra_reviews(case.reviews, "connected", time_limit=10, best_effort=True, **case.options)
+    plan = planner.plan(
+        case.reviews, target="connected", search=Search(time_limit=10), best_effort=True, **case.options
+    )
     verify_plan(plan)
     assume(plan.status == "best_effort")
     chosen = tuple(map(tuple, plan.pairs[len(plan.constraints.fixed) :].tolist()))
@@ -85,7 +87,7 @@ def test_with_rules_fewest_are_missing_in_all(case: Case) -> None:
 
 
 def test_the_rest_is_recruited_for() -> None:
-    found = plan_extra_reviews(TABLE, min_reviews=4, capacity={"a": 6, "b": 5}, best_effort=True)
+    found = planner.plan(TABLE, min_reviews=4, capacity={"a": 6, "b": 5}, best_effort=True)
     assert (found.status, found.count, found.attained) == ("best_effort", 11, False)
     gaps = found.shortage
     assert gaps is not None
@@ -95,31 +97,29 @@ def test_the_rest_is_recruited_for() -> None:
     told = found.to_dict()
     assert told["recruit"]["reviews"] == 13
     assert {short["item"] for short in told["short"]} == set(range(12))
-    whole = plan_extra_reviews(TABLE, min_reviews=4, capacity={"a": 6, "b": 5, "new": 12, "newer": 12})
+    whole = planner.plan(TABLE, min_reviews=4, capacity={"a": 6, "b": 5, "new": 12, "newer": 12})
     assert whole.status == "optimal"
-    assert plan_extra_reviews(TABLE, min_reviews=4, capacity={"a": 6, "b": 5}).status == "infeasible"
+    assert planner.plan(TABLE, min_reviews=4, capacity={"a": 6, "b": 5}).status == "infeasible"
 
 
 def test_a_level_out_of_reach_names_recruits_with_whom_there_is_a_plan() -> None:
-    apart = Reviews.from_pairs(
-        [*((who, i) for who in "ab" for i in range(4)), *((who, i) for who in "cd" for i in range(4, 9))]
-    )
-    found = plan_extra_reviews(apart, capacity={"a": 1}, best_effort=True)
+    apart = Reviews([*((who, i) for who in "ab" for i in range(4)), *((who, i) for who in "cd" for i in range(4, 9))])
+    found = planner.plan(apart, capacity={"a": 1}, best_effort=True)
     assert found.status == "best_effort"
     assert found.reach[1].papers >= 5
     gaps = found.shortage
     assert gaps is not None
     assert gaps.joining is not None
     assert gaps.missing == ()
-    kept = [(review.reviewer, review.item) for review in found.reviews]
-    again = plan_extra_reviews(apart, fixed=kept, capacity={"a": len(kept), "new": gaps.load})
+    kept = [(review.reviewer, review.item) for review in found.added]
+    again = planner.plan(apart, fixed=kept, capacity={"a": len(kept), "new": gaps.load})
     assert gaps.reviewers == 1
     assert again.attained
     assert again.count - len(kept) == gaps.reviews
 
 
 def test_a_budget_holds() -> None:
-    found = plan_extra_reviews(TABLE, min_reviews=4, capacity={"a": 6, "b": 5}, best_effort=True, max_reviews=8)
+    found = planner.plan(TABLE, min_reviews=4, capacity={"a": 6, "b": 5}, best_effort=True, n=8)
     assert found.status == "best_effort" or found.status == "budget_exhausted"
     assert found.count <= 8
 
@@ -128,7 +128,7 @@ def test_a_budget_holds() -> None:
 @pytest.mark.nightly
 def test_recruits_find_room_in_the_proofs_that_search_cuts() -> None:
     """Nobody of the table may write more: all joins are by recruits, and more of them than the table has reviewers."""
-    table = Reviews.from_pairs([("r0", "p0"), ("r0", "p1"), ("r1", "p2"), ("r1", "p3"), ("r2", "p3")])
+    table = Reviews([("r0", "p0"), ("r0", "p1"), ("r1", "p2"), ("r1", "p3"), ("r2", "p3")])
     barred = [("r1", "p0"), ("r2", "p0"), ("r0", "p3"), ("r1", "p3")]
-    plan = plan_extra_reviews(table, conflicts=barred, spare=0, max_per_item=1, best_effort=True)
+    plan = planner.plan(table, conflicts=barred, spare=0, max_per_item=1, best_effort=True)
     assert (plan.status, plan.count) == ("best_effort", 0)

@@ -9,27 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import Plan, plan_extra_reviews
+import planner
+from planner import Plan
 from planner._plans import lower_bounds
 from planner._plans import lower_bounds as claims
+from planner._plans.check import rules_of
 from planner._plans.outcome import PlanStatus
 from planner._plans.target import Bound
-from reviewgraph import Reviews
+from reviewgraph import Reviews, Search
 from reviewgraph._base import Clock
+from reviewgraph._verify import bounds
+from reviewgraph._verify.bounds import COUNTED, EXPANSION
+from reviewgraph._verify.bounds import Case as Verified
 from reviewgraph.graph import doubly_connected_components, random_assignment
 from reviewgraph.graph.levels import NAMES
-from reviewgraph.verify import bounds
-from reviewgraph.verify.bounds import COUNTED, EXPANSION
-from reviewgraph.verify.bounds import Case as Verified
 from tests.planner.plans import naive_plans
-from tests.planner.plans.checking import InvalidPlan, rules_of, verify_plan
+from tests.planner.plans.checking import InvalidPlan, verify_plan
 from tests.planner.plans.plan_cases import Case, cases
 from tests.planner.plans.proof import certificates
 from tests.trials import examples
 
 ROOT = Path(__file__).parents[3]
-NONE: dict[str, Any] = {"reviews": (), "pairs": np.empty((0, 2), np.int64), "merges": np.empty((0, 4), np.int64)}
-CHAIN = Reviews.from_pairs([(j, i) for j in range(4) for i in (j, j + 1)])
+NONE: dict[str, Any] = {"added": (), "pairs": np.empty((0, 2), np.int64), "merges": np.empty((0, 4), np.int64)}
+CHAIN = Reviews([(j, i) for j in range(4) for i in (j, j + 1)])
 
 
 @pytest.mark.slow
@@ -37,7 +39,7 @@ CHAIN = Reviews.from_pairs([(j, i) for j in range(4) for i in (j, j + 1)])
 @examples(60)
 def test_no_bound_above_the_smallest_plan_is_accepted(case: Case, name: str, kind: str, value: int) -> None:
     """A bound whose proof is not a search, and that says more than brute force finds, is refused."""
-    plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
+    plan = planner.plan(case.reviews, target=name, search=Search(time_limit=20), **case.options)
     expected = naive_plans.smallest_plan(*case.naive(), name, most_sets=3_000)
     if expected is None or expected == "too many":
         return
@@ -54,7 +56,7 @@ def test_no_bound_above_the_smallest_plan_is_accepted(case: Case, name: str, kin
 @given(cases(), st.sampled_from(NAMES), st.sampled_from(NAMES))
 @examples(32)
 def test_a_plan_for_another_target_is_accepted_only_if_it_is_one(case: Case, name: str, other: str) -> None:
-    plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
+    plan = planner.plan(case.reviews, target=name, search=Search(time_limit=20), **case.options)
     expected = naive_plans.smallest_plan(*case.naive(), other, most_sets=3_000)
     if plan.status != PlanStatus.OPTIMAL or expected == "too many":
         return
@@ -70,11 +72,11 @@ def test_a_plan_for_another_target_is_accepted_only_if_it_is_one(case: Case, nam
 @given(cases(), st.sampled_from(NAMES))
 @examples(24)
 def test_no_review_of_an_optimal_plan_may_be_dropped(case: Case, name: str) -> None:
-    plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
+    plan = planner.plan(case.reviews, target=name, search=Search(time_limit=20), **case.options)
     if plan.status != PlanStatus.OPTIMAL:
         return
     for place in range(plan.count):
-        fewer = {"reviews": plan.reviews[:place] + plan.reviews[place + 1 :], "pairs": np.delete(plan.pairs, place, 0)}
+        fewer = {"added": plan.added[:place] + plan.added[place + 1 :], "pairs": np.delete(plan.pairs, place, 0)}
         for status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE):
             with pytest.raises(InvalidPlan):
                 verify_plan(replace(plan, **fewer, status=status, bounds=()))
@@ -83,7 +85,7 @@ def test_no_review_of_an_optimal_plan_may_be_dropped(case: Case, name: str) -> N
 @given(st.integers(0, 30))
 @examples(6)
 def test_merges_out_of_order_prove_nothing(seed: int) -> None:
-    plan = plan_extra_reviews(random_assignment(12, 6, 4, np.random.default_rng(seed)))
+    plan = planner.plan(random_assignment(12, 6, 4, np.random.default_rng(seed)))
     verify_plan(plan)
     with pytest.raises(InvalidPlan, match="merges: lead to a group"):
         verify_plan(replace(plan, merges=plan.merges[:1]))
@@ -161,7 +163,7 @@ def test_what_a_flow_crosses_is_no_more_than_what_a_cut_keeps(seed: int) -> None
 @given(cases())
 @examples(24)
 def test_pairs_and_loads_of_the_verifier_are_those_of_brute_force(case: Case) -> None:
-    plan = plan_extra_reviews(case.reviews, time_limit=5, **case.options)
+    plan = planner.plan(case.reviews, search=Search(time_limit=5), **case.options)
     own, table = Verified(rules_of(plan), plan.target), plan.constraints.reviews
     _, _, allowed, spare, room, _ = case.naive()
     allowed = [(j, i) for j, i in allowed if room[i] > 0]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import plan_extra_reviews, planning
+import planner
+from planner import planning
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.greedy import greedy_connected, greedy_recoverable
 from planner._plans.outcome import PlanStatus
@@ -27,7 +28,7 @@ from tests.trials import NIGHTLY, examples, sampled
 def groups(count: int, size: int = 3) -> Reviews:
     """Groups of as many reviewers as papers, in which everybody reviews everything."""
     rows = [(f"r{g}{j}", f"p{g}{i}") for g in range(count) for j in range(size) for i in range(size)]
-    return Reviews.from_pairs(rows)
+    return Reviews(rows)
 
 
 def clock_of(looks: int, *, ctrl_c: bool) -> type[Clock]:
@@ -51,7 +52,7 @@ def clock_of(looks: int, *, ctrl_c: bool) -> type[Clock]:
 )
 @pytest.mark.parametrize(
     "options",
-    [{"spare": 1}, {"spare": 2, "max_reviews": 2}, {"min_reviews": 4, "spare": 2}],
+    [{"spare": 1}, {"spare": 2, "n": 2}, {"min_reviews": 4, "spare": 2}],
     ids=["", "budget", "needs"],
 )
 def test_a_plan_that_was_stopped_holds(
@@ -60,7 +61,7 @@ def test_a_plan_that_was_stopped_holds(
     reviews = groups(3)
     for looks in (0, 1, 2, 4, 8, 16) if NIGHTLY else (1, 16) if ctrl_c else (0, 4):
         monkeypatch.setattr(planning, "Clock", clock_of(looks, ctrl_c=ctrl_c))
-        plan = plan_extra_reviews(reviews, target, **options)
+        plan = planner.plan(reviews, target=target, **options)
         assert plan.status is not PlanStatus.INFEASIBLE
         verify_plan(plan)
 
@@ -70,7 +71,7 @@ def test_what_was_linked_by_then_is_handed_out(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr("planner._plans.task.AT_ONCE", 1)
     for ctrl_c in (False, True):
         monkeypatch.setattr(planning, "Clock", clock_of(4, ctrl_c=ctrl_c))
-        plan = plan_extra_reviews(groups(80, 2), target, spare=1)
+        plan = planner.plan(groups(80, 2), target=target, spare=1)
         assert plan.status is PlanStatus.LEVEL_MISSED
         assert plan.count > 0
 

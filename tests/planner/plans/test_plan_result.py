@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from planner import plan_extra_reviews
+import planner
 from reviewgraph import Reviews
 from reviewgraph._base import plain
 from reviewgraph.graph.levels import NAMES
@@ -17,7 +17,7 @@ CHAIN = [("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3), ("cyd", 4), ("cyd", 5)]
 
 @pytest.mark.parametrize("level", NAMES)
 def test_a_plan_pickles_and_copies_and_still_verifies(level: str) -> None:
-    plan = plan_extra_reviews(Reviews.from_pairs(CHAIN), level)
+    plan = planner.plan(Reviews(CHAIN), target=level)
     for twin in (pickle.loads(pickle.dumps(plan)), copy.copy(plan), copy.deepcopy(plan)):
         assert json.dumps(plain(twin.to_dict())) == json.dumps(plain(plan.to_dict()))
         assert repr(twin) == repr(plan)
@@ -25,8 +25,8 @@ def test_a_plan_pickles_and_copies_and_still_verifies(level: str) -> None:
 
 
 def test_columns_and_dictionary_name_the_same_reviews() -> None:
-    plan = plan_extra_reviews(Reviews.from_pairs(CHAIN))
+    plan = planner.plan(Reviews(CHAIN))
     columns, listed = plan.to_columns(), plan.to_dict()["reviews"]
     assert list(columns["item"]) == [review["item"] for review in listed]
-    assert len(listed) == plan.count == len(plan.to_frame("pyarrow"))
+    assert len(listed) == plan.count == len(plan.to_frame(backend="pyarrow"))
     assert "\n" not in repr(plan)

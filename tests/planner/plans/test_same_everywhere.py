@@ -5,8 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from planner import plan_extra_reviews, planning
-from reviewgraph import Reviews
+import planner
+from planner import planning
+from reviewgraph import Reviews, Search
 from reviewgraph._base import Clock
 from reviewgraph.graph import random_assignment
 from tests.trials import NIGHTLY, sampled
@@ -29,30 +30,32 @@ def costs(n_items, n_reviewers):
 
 
 def least(**options):
-    return plan_extra_reviews(table(40, 40, 3), **options)
+    return planner.plan(table(40, 40, 3), **options)
 
 
 def scored(**options):
-    return plan_extra_reviews(table(40, 40, 3, scores=True), **options)
+    return planner.plan(table(40, 40, 3, scores=True), **options)
 
 
 def priced(**options):
-    return plan_extra_reviews(table(12, 10, 2), cost=costs(12, 10), **options)
+    return planner.plan(table(12, 10, 2), cost=costs(12, 10), **options)
 
 
 WAYS = {
-    "double": lambda: plan_extra_reviews(table(100, 100, 3)),
+    "double": lambda: planner.plan(table(100, 100, 3)),
     "double, loads": lambda: least(spare=1, max_per_item=1),
     "double, costs": lambda: priced(spare=3),
     "recoverable": lambda: priced(target="recoverable", spare=2, max_per_item=2),
-    "connected": lambda: plan_extra_reviews(table(24, 36, 1), "connected", spare=1, max_per_item=1, cost=costs(24, 36)),
+    "connected": lambda: planner.plan(
+        table(24, 36, 1), target="connected", spare=1, max_per_item=1, cost=costs(24, 36)
+    ),
     "survives a reviewer": lambda: least(target="survives-reviewer"),
-    "survives a review": lambda: plan_extra_reviews(table(12, 12, 3), "survives-review", spare=3),
+    "survives a review": lambda: planner.plan(table(12, 12, 3), target="survives-review", spare=3),
     "many reviews": lambda: least(min_reviews=5, spare=3),
-    "a budget": lambda: plan_extra_reviews(table(24, 24, 3), max_reviews=3),
-    "decisions": lambda: scored(objective="decision", n_selected=8, max_reviews=20),
-    "decisions at a level": lambda: scored(target="double", objective="decision", n_selected=8, max_reviews=40),
-    "best effort": lambda: plan_extra_reviews(table(30, 30, 3), capacity=dict.fromkeys(range(6), 1), best_effort=True),
+    "a budget": lambda: planner.plan(table(24, 24, 3), n=3),
+    "decisions": lambda: scored(goal="decision", n_selected=8, n=20),
+    "decisions at a level": lambda: scored(target="double", goal="decision", n_selected=8, n=40),
+    "best effort": lambda: planner.plan(table(30, 30, 3), capacity=dict.fromkeys(range(6), 1), best_effort=True),
 }
 #: Whose searches are those of others, or that take longest.
 NIGHT = {"double, costs", "connected", "survives a reviewer", "decisions"}
@@ -81,10 +84,10 @@ def test_work_that_is_done_ends_the_search_where_seconds_do_not(monkeypatch):
 
 
 def test_a_plan_says_that_a_time_limit_ended_the_search():
-    stopped = plan_extra_reviews(table(300, 300, 3), time_limit=0.0)
+    stopped = planner.plan(table(300, 300, 3), search=Search(time_limit=0.0))
     assert (stopped.timed_out, stopped.to_dict()["timed_out"]) == (True, True)
     assert stopped.explanation.count(Clock.TIMED_OUT) == 1
-    assert Clock.TIMED_OUT in stopped.page().text(width=1000)
-    whole = plan_extra_reviews(table(12, 12, 3), time_limit=1_000.0)
+    assert Clock.TIMED_OUT in stopped.summary().text(width=1000)
+    whole = planner.plan(table(12, 12, 3), search=Search(time_limit=1_000.0))
     assert (whole.status, whole.timed_out) == ("optimal", False)
-    assert Clock.TIMED_OUT not in whole.page().text(width=1000)
+    assert Clock.TIMED_OUT not in whole.summary().text(width=1000)

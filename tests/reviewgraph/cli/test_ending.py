@@ -117,6 +117,13 @@ def test_a_closed_stream_changes_no_status(tmp_path, closed, rows, status):
     assert b"Traceback" not in done.stderr
 
 
+def test_a_missing_package_is_one_line(capsys):
+    with pytest.raises(SystemExit) as ended, output.ended_early():
+        raise ModuleNotFoundError(name="dask.dataframe")
+    assert ended.value.code == output.REFUSED
+    assert capsys.readouterr().err == "Error: expected the package dask, found none; install it with pip install dask\n"
+
+
 @pytest.mark.parametrize(
     ("error", "words"), [(MemoryError(), "memory is exhausted"), (KeyError("none"), "this is an error in")]
 )

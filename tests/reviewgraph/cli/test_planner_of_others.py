@@ -31,7 +31,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_commands_that_need_ours_say_so(foreign: Path, words: tuple[str, ...]) -> None:
     done = run(foreign, *words)
     assert done.returncode == 2
-    assert "expected the package planner of reviewgraph, found that of another project" in done.stderr
+    assert "expected the package planner of reviewgraph, found another one" in done.stderr
     assert str(foreign / "planner" / "__init__.py") in done.stderr
     assert "pipx install reviewgraph" in done.stderr
     assert "Traceback" not in done.stderr
@@ -42,7 +42,7 @@ def test_the_name_that_reviewgraph_lends_says_so(foreign: Path) -> None:
         f"import sys\nsys.path[:0] = [{str(foreign)!r}, {str(ROOT)!r}]\nimport reviewgraph as rg\nrg.check\nrg.plan"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=foreign, capture_output=True, text=True, check=False)
-    assert "ImportError: plan: expected the package planner of reviewgraph, found that of another" in done.stderr
+    assert "ImportError: plan: expected the package planner of reviewgraph, found another one" in done.stderr
 
 
 def test_others_work(foreign: Path) -> None:

@@ -15,7 +15,8 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import DuplicateReview, InputError, Reviews
+from reviewgraph import InputError, Reviews
+from reviewgraph.graph import DuplicateReview
 from reviewgraph.io.exchange import (
     review_multigraph,
     to_biadjacency,
@@ -35,7 +36,7 @@ def tables(draw: st.DrawFn) -> Reviews:
     pairs = [(reviewer, item) for reviewer in reviewers for item in items]
     chosen = draw(st.lists(st.sampled_from(pairs), unique_by=repr)) if pairs else []
     score = st.none() | st.sampled_from([0.0, -1.5, 3.0]) | st.floats(-1e9, 1e9)
-    return Reviews.from_pairs(
+    return Reviews(
         [(*pair, draw(score)) for pair in chosen],
         reviewers=reviewers,
         items=items,
@@ -74,8 +75,8 @@ def through_matrix(reviews: Reviews) -> Reviews:
 
 
 ROADS = {
-    "networkx": lambda reviews: Reviews.from_networkx(to_networkx(reviews), merge="none"),
-    "igraph": lambda reviews: Reviews.from_igraph(to_igraph(reviews), merge="none"),
+    "networkx": lambda reviews: Reviews(to_networkx(reviews), merge="none"),
+    "igraph": lambda reviews: Reviews(to_igraph(reviews), merge="none"),
     "matrix": through_matrix,
 }
 
@@ -91,11 +92,11 @@ def test_there_and_back_nothing_is_lost(road: str, reviews: Reviews) -> None:
 @pytest.mark.parametrize(
     "reviews",
     [
-        Reviews.from_pairs([]),
-        Reviews.from_pairs([], items=["p1"]),
-        Reviews.from_pairs([], reviewers=["ann"]),
-        Reviews.from_pairs([("a", "a", 0.0)]),
-        Reviews.from_pairs([("a", "a")]),
+        Reviews([], items=[]),
+        Reviews([], items=["p1"]),
+        Reviews([], reviewers=["ann"]),
+        Reviews([("a", "a", 0.0)]),
+        Reviews([("a", "a")]),
     ],
     ids=["empty", "an item", "a reviewer", "one review", "one planned"],
 )
@@ -119,7 +120,7 @@ def test_multigraph_has_an_edge_for_each_item_of_two_reviewers(reviews: Reviews)
 
 
 def hub() -> Reviews:
-    return Reviews.from_pairs([(reviewer, "hub") for reviewer in range(50)] + [(0, "p1"), (1, "p1")])
+    return Reviews([(reviewer, "hub") for reviewer in range(50)] + [(0, "p1"), (1, "p1")])
 
 
 def test_quadratic_graphs_are_refused_with_the_item_to_blame() -> None:
@@ -139,13 +140,13 @@ def test_graphs_of_other_people_are_read() -> None:
     graph = nx.DiGraph([("p1", "ann"), ("bob", "p1")])
     nx.set_node_attributes(graph, {"ann": 0, "bob": 0, "p1": 1}, "bipartite")
     graph.edges["bob", "p1"]["rating"] = 4
-    assert Reviews.from_networkx(graph, score="rating").to_dict() == {
+    assert Reviews(graph, score="rating").to_dict() == {
         "reviewer": ["ann", "bob"],
         "item": ["p1", "p1"],
         "score": [None, 4.0],
     }
     nameless = igraph.Graph.Bipartite([1, 0, 0], [(1, 0), (0, 2)])
-    assert Reviews.from_igraph(nameless).to_dict()["reviewer"] == [1, 2]
+    assert Reviews(nameless).to_dict()["reviewer"] == [1, 2]
 
 
 def test_labels_of_matrices_keep_the_order_given() -> None:
@@ -213,7 +214,7 @@ def bipartite(edges: list[tuple[Any, ...]], **sides: int | None) -> nx.MultiGrap
 )
 def test_graphs_that_are_not_bipartite_are_refused(graph: nx.MultiGraph, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
-        Reviews.from_networkx(graph)
+        Reviews(graph)
 
 
 def test_one_label_for_two_vertices_of_a_side_is_refused() -> None:
@@ -221,15 +222,15 @@ def test_one_label_for_two_vertices_of_a_side_is_refused() -> None:
     graph.add_node("ann", bipartite=0)
     graph.add_node(("reviewer", "ann"), bipartite=0)
     with pytest.raises(InputError, match=r"reviewer: expected one vertex per label, found two vertices .* 'ann'"):
-        Reviews.from_networkx(graph)
+        Reviews(graph)
 
 
 @pytest.mark.parametrize("build", [to_networkx, review_multigraph])
 def test_labels_that_are_equal_keys_are_refused(build: Callable[[Reviews], Any]) -> None:
     with pytest.raises(InputError, match=r"reviewers: labels 1 and 1.0 are equal in Python"):
-        build(Reviews.from_pairs([(1, "p"), (1.0, "p")], merge="none"))
+        build(Reviews([(1, "p"), (1.0, "p")], merge="none"))
     with pytest.raises(InputError, match=r"items: labels 1 and 1.0 are equal"):
-        build(Reviews.from_pairs([("a", 1), ("a", 1.0)], merge="none"))
+        build(Reviews([("a", 1), ("a", 1.0)], merge="none"))
 
 
 def test_none_is_no_label_of_a_networkx_multigraph() -> None:

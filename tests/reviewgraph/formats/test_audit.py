@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import pandas
 import pytest
 
-from planner import plan_extra_reviews
-from reviewgraph import ColumnWarning, InputError, Reviews, read_reviews
+import planner
+from reviewgraph import InputError, Reviews, read_reviews
 from reviewgraph.formats.audit.audit import FINDINGS
+from reviewgraph.graph import ColumnWarning
 
 PEOPLE = ("Ann", "Bob", "Cyd", "Dan", "Eva", "Fay")
 PAPERS = tuple(f"P{number}" for number in range(100, 112))
@@ -168,14 +169,14 @@ def by_file(case: Case, header: list[str], folder: Path, **options: Any) -> tupl
 
 def by_frame(case: Case, header: list[str], folder: Path, **options: Any) -> tuple[Reviews, list[str]]:
     notes: list[str] = []
-    return Reviews.from_frame(pandas.DataFrame(case.rows, columns=header), note=notes.append, **options), notes
+    return Reviews(pandas.DataFrame(case.rows, columns=header), note=notes.append, **options), notes
 
 
 def by_rows(case: Case, header: list[str], folder: Path, **options: Any) -> tuple[Reviews, list[str]]:
     options.pop("score", None)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ColumnWarning)
-        reviews = Reviews.from_pairs([row[:3] for row in case.rows], **options)
+        reviews = Reviews([row[:3] for row in case.rows], **options)
     return reviews, [str(one.message) for one in caught]
 
 
@@ -235,7 +236,7 @@ def test_last_is_the_newest_by_the_column_that_tells_rows_apart(
     with pytest.raises(InputError, match=f"differ in '{column}'; --duplicates last uses the newest score"):
         read_reviews(path)
     notes: list[str] = []
-    frame = Reviews.from_frame(pandas.read_csv(path), duplicates="last", note=notes.append)
+    frame = Reviews(pandas.read_csv(path), duplicates="last", note=notes.append)
     for reviews in (frame, read_reviews(path, duplicates="last", note=notes.append)):
         assert content(reviews) == set(CLEAN)
     assert sum("the newest by" in note for note in notes) == (2 if newest_first else 0)
@@ -246,7 +247,7 @@ def test_conflicts_in_the_cells_of_scores_are_not_asked_for(tmp_path: Path) -> N
     reviews, _ = by_file(case, HEADER, tmp_path)
     barred = {("Ann", paper) for paper in PAPERS[1::2]}
     assert set(reviews.origin.meta) == barred == set(by_frame(case, HEADER, tmp_path)[0].origin.meta)
-    plan = plan_extra_reviews(reviews)
+    plan = planner.plan(reviews)
     columns = plan.to_columns()
     assert not barred & set(zip(columns["reviewer"], columns["item"], strict=True))
 
@@ -278,7 +279,7 @@ def test_states_say_which_rows_count(
     notes: list[str] = []
     for reviews in (
         read_reviews(path, note=notes.append),
-        Reviews.from_frame(pandas.read_csv(path), note=notes.append),
+        Reviews(pandas.read_csv(path), note=notes.append),
     ):
         assert reviews.n_reviews == rows
         assert int(reviews.scored.sum()) == scored
@@ -307,9 +308,9 @@ def test_roles_are_no_people(labels: str) -> None:
         for who in labels.split()[: 2 if paper == "P103" else 3]
     ]
     with pytest.raises(InputError, match=r"(number|are roles in) the reviews of each paper"):
-        Reviews.from_pairs(rows)
+        Reviews(rows)
     names = dict(zip(labels.split(), PEOPLE, strict=False))
-    assert Reviews.from_pairs([(names[who], paper, score) for who, paper, score in rows]).n_reviewers == 3
+    assert Reviews([(names[who], paper, score) for who, paper, score in rows]).n_reviewers == 3
 
 
 @pytest.mark.parametrize("word", ["NA", "NN"])
@@ -317,8 +318,8 @@ def test_initials_may_be_a_word_for_nobody(word: str) -> None:
     initials = dict(zip(PEOPLE, ("AL", "BR", "CD", "DF", "EP", word), strict=True))
     rows = [(initials[who], paper, score) for who, paper, score in CLEAN]
     with pytest.raises(InputError, match=f"'{word}' may be the initials of a reviewer"):
-        Reviews.from_pairs(rows)
-    assert Reviews.from_pairs(rows, accept="placeholders").n_reviewers == len(PEOPLE)
+        Reviews(rows)
+    assert Reviews(rows, accept="placeholders").n_reviewers == len(PEOPLE)
 
 
 def test_a_total_below_the_table_is_left_out(tmp_path: Path) -> None:
@@ -334,14 +335,14 @@ def test_scores_that_are_ranks_of_every_reviewer_are_noted(
 ) -> None:
     rows = [(who, PAPERS[2 * at + turn], scores[turn]) for at, who in enumerate(PEOPLE[:4]) for turn in range(4)]
     warnings.simplefilter("always")
-    Reviews.from_pairs(rows)
+    Reviews(rows)
     assert any("ranks and places usually begin" in str(one.message) for one in recwarn) == noted
 
 
 @pytest.mark.parametrize(("code", "noted"), [(9, True), (8, False)])
 def test_codes_just_beyond_a_scale_are_noted(code: int, noted: bool, recwarn: pytest.WarningsRecorder) -> None:
     warnings.simplefilter("always")
-    Reviews.from_pairs([*CLEAN, *((who, "P200", code) for who in PEOPLE)])
+    Reviews([*CLEAN, *((who, "P200", code) for who in PEOPLE)])
     assert any(f"{code} in 6 of 30" in str(one.message) for one in recwarn) == noted
 
 
@@ -379,7 +380,7 @@ def test_labels_that_may_be_one_are_asked_about_and_joined(tmp_path: Path, spell
 def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> None:
     rows = [(spelling.format(1 + turn, paper), paper) for paper in PAPERS for turn in range(2)]
     with pytest.raises(InputError, match="named after the one paper that they review"):
-        Reviews.from_pairs(rows)
-    assert Reviews.from_pairs(rows, accept="positional-reviewers").n_reviewers == 24
+        Reviews(rows)
+    assert Reviews(rows, accept="positional-reviewers").n_reviewers == 24
     # Ids of both sides that count together are no such names.
-    assert Reviews.from_pairs([(f"1{number}", f"{number}") for number in range(1, 9)]).n_reviewers == 8
+    assert Reviews([(f"1{number}", f"{number}") for number in range(1, 9)]).n_reviewers == 8

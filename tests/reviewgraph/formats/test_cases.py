@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from reviewgraph import InputError, connected_components, read_reviews
+from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import side
+from reviewgraph.graph import connected_components
 
 SHARED = Path(__file__).parents[4] / "shared"
 CASES = SHARED / "cases"

@@ -6,7 +6,8 @@ import datetime
 
 import pytest
 
-from reviewgraph import ColumnWarning, read_reviews
+from reviewgraph import read_reviews
+from reviewgraph.graph import ColumnWarning
 from tests.reviewgraph.formats.exports import SCORES, as_csv, as_json, as_xlsx, as_zip, easychair_files
 from tests.reviewgraph.formats.test_exports import found
 from tests.reviewgraph.formats.test_limits import HEAD, with_sheet

@@ -180,7 +180,7 @@ def test_parquet_is_read_and_written_without_pyarrow(tmp_path, monkeypatch):
         "import sys\nsys.modules['pyarrow'] = None\nimport lsc, reviewgraph\n"
         "assert reviewgraph.read_reviews('r.parquet').n_reviews == 2\n"
         "with reviewgraph.stream_reviews('r.parquet') as reviews:\n    lsc.calibrate(reviews).save('q.parquet')\n"
-        "reviewgraph.connected_components([{'reviewer': 'a', 'paper': 1}]).to_frame()\n"
+        "reviewgraph.graph.connected_components([{'reviewer': 'a', 'paper': 1}]).to_frame()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert pyarrow.parquet.read_table("q.parquet").column("item").to_pylist() == ["1", "2"]

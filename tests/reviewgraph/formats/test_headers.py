@@ -137,5 +137,10 @@ def test_names_of_papers_that_may_be_criteria_are_papers_where_nothing_else_is(w
     assert "the item may be any of the columns 'project', 'team'" in refused(write("judge,project,team\na,b,c\n"))
     assert read_reviews(write("judge,pitch,team,score\na,7,b,1\n")).items == ("b",)
     assert read_reviews(write("judge,team,team name\na,7,b\n")).items == ("7",)
-    for unclear in ("model", "question", "name", "response"):
+    assert read_reviews(write("judges,models,score\na,b,1\n")).items == ("b",)
+    assert read_reviews(write("judge,model,score\na,b,1\n")).items == ("b",)
+    for two in ("judge,prompt,model", "annotator,prompts,models"):
+        assert "the item may be any of the columns 'prompt" in refused(write(f"{two},score\na,b,c,1\n"))
+    assert "no reviewer column" in refused(write("prompt,model,score\na,b,1\n"))
+    for unclear in ("question", "name", "response"):
         assert "no item column" in refused(write(f"judge,{unclear},score\na,b,1\n"))

@@ -34,7 +34,9 @@ def outcome(write, export, data):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::reviewgraph.LabelWarning")  # an address that is damaged a little is still known
+@pytest.mark.filterwarnings(
+    "ignore::reviewgraph.graph.LabelWarning"
+)  # an address that is damaged a little is still known
 @pytest.mark.parametrize("export", EVERY, ids=lambda export: export.name)
 def test_a_damaged_export_is_read_or_refused(write, export, capfd):
     draw = random.Random(export.name)

@@ -18,12 +18,14 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
+import planner
 from lsc import calibrate, posterior
-from planner import AtMost, assign, plan_extra_reviews
-from reviewgraph import DuplicateReview, LabelWarning, Reviews, check, keeps
+from planner import AtMost, assign
+from reviewgraph import Reviews, check
 from reviewgraph._base import InputError
 from reviewgraph.cli import main
 from reviewgraph.formats import Spellings, side
+from reviewgraph.graph import DuplicateReview, LabelWarning, keeps
 from reviewgraph.graph.check import violations_of
 from reviewgraph.io import read_reviews
 from reviewgraph.parts.disk import stream_reviews
@@ -106,13 +108,13 @@ def test_frames_and_pairs_go_through_the_gate() -> None:
     graph = nx.Graph([("ann", "p1"), ("Ann", "p2")])
     nx.set_node_attributes(graph, {"ann": 0, "Ann": 0, "p1": 1, "p2": 1}, "bipartite")
     ways: dict[str, Callable[..., Reviews]] = {
-        "frame": lambda **merge: Reviews.from_frame(frame, **merge),
-        "pairs": lambda **merge: Reviews.from_pairs([tuple(row) for row in rows], **merge),
+        "frame": lambda **merge: Reviews(frame, **merge),
+        "pairs": lambda **merge: Reviews([tuple(row) for row in rows], **merge),
         "arrays": lambda **merge: Reviews._from_arrays(frame["reviewer"], frame["paper"], frame["score"], **merge),
         "matrix": lambda **merge: Reviews.from_biadjacency(
             np.array([[1, np.nan], [np.nan, 2]]), reviewers=["ann", "Ann"], **merge
         ),
-        "networkx": lambda **merge: Reviews.from_networkx(graph, **merge),
+        "networkx": lambda **merge: Reviews(graph, **merge),
     }
     for name, build in ways.items():
         with pytest.raises(InputError, match=r"'ann' and 'Ann' differ in letter case alone. One reviewer .* merge of"):
@@ -125,12 +127,12 @@ def test_frames_and_pairs_go_through_the_gate() -> None:
             assert "Ann" not in build(merge={"Ann": "ann"}).reviewers, name
     assert Reviews.from_codes([0, 1], [0, 0], reviewers=["ann", "Ann"], items=["p"]).n_reviewers == 2
     for function in (check, posterior, calibrate):
-        with pytest.raises(InputError, match="from_frame and its siblings"):
+        with pytest.raises(InputError, match="read_reviews, Reviews and assign"):
             function(frame)
     with pytest.raises(InputError, match='merge: expected "all", "none" or a mapping'):
-        Reviews.from_frame(frame, merge=True)  # type: ignore[arg-type]
+        Reviews(frame, merge=True)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="merge: labels become 'b', which becomes 'c'"):
-        Reviews.from_frame(frame, merge={"a": "b", "b": "c"})
+        Reviews(frame, merge={"a": "b", "b": "c"})
 
 
 def test_numbers_and_their_digits_in_one_column_are_found() -> None:
@@ -138,10 +140,10 @@ def test_numbers_and_their_digits_in_one_column_are_found() -> None:
     with pytest.raises(
         InputError, match=r"'1' and 1 differ in type alone\n2.0 and 2 differ in type alone\nEach one paper"
     ):
-        Reviews.from_pairs(rows)
+        Reviews(rows)
     with pytest.warns(LabelWarning, match=r"2 labels are spelled as before, which differs in type alone \('1' as 1\)"):
-        assert [*map(repr, Reviews.from_pairs(rows, merge="all").items)] == ["1", "2"]
-    assert [*map(repr, Reviews.from_pairs(rows, merge="none").items)] == ["1", "'1'", "2", "2.0"]
+        assert [*map(repr, Reviews(rows, merge="all").items)] == ["1", "2"]
+    assert [*map(repr, Reviews(rows, merge="none").items)] == ["1", "'1'", "2", "2.0"]
 
 
 def test_titles_and_both_reviews_of_a_joined_paper_are_settled() -> None:
@@ -151,26 +153,24 @@ def test_titles_and_both_reviews_of_a_joined_paper_are_settled() -> None:
         pytest.warns(LabelWarning),
         pytest.raises(DuplicateReview, match="'a' reviews item 'P1' twice: row 0 and row 1"),
     ):
-        Reviews.from_pairs(rows, merge="all")
+        Reviews(rows, merge="all")
     with pytest.warns(LabelWarning):
-        found = Reviews.from_pairs(rows, merge="all", duplicates="mean", titles=titles)
+        found = Reviews(rows, merge="all", duplicates="mean", titles=titles)
     assert (found.to_dict()["score"], found.titles) == ([2.0], {"P1": "Ants"})
 
 
-MEANT = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 4.0), ("bob", "p1", 2.0), ("bob", "p3", 3.0)])
+MEANT = Reviews([("ann", "p1", 1.0), ("ann", "p2", 4.0), ("bob", "p1", 2.0), ("bob", "p3", 3.0)])
 BESIDE: dict[str, Callable[[Reviews, str], object]] = {
-    "conflicts": lambda table, who: plan_extra_reviews(table, conflicts=[(who, "p3")]).reviews,
-    "capacity": lambda table, who: plan_extra_reviews(table, capacity={who: 1, "bob": 2}).reviews,
-    "willing": lambda table, who: plan_extra_reviews(table, willing=[who]).reviews,
-    "fixed": lambda table, who: plan_extra_reviews(table, fixed=[(who, "p3")]).reviews,
-    "cost": lambda table, who: plan_extra_reviews(table, cost={(who, "p3"): 9.0}).reviews,
-    "affinity": lambda table, who: plan_extra_reviews(table, affinity={(who, "p3"): 9.0}).reviews,
-    "institutions": lambda table, who: plan_extra_reviews(table, institutions={who: "x", "bob": "x"}).reviews,
-    "senior": lambda table, who: plan_extra_reviews(table, senior=[who, "bob"]).reviews,
+    "conflicts": lambda table, who: planner.plan(table, conflicts=[(who, "p3")]).added,
+    "capacity": lambda table, who: planner.plan(table, capacity={who: 1, "bob": 2}).added,
+    "willing": lambda table, who: planner.plan(table, willing=[who]).added,
+    "fixed": lambda table, who: planner.plan(table, fixed=[(who, "p3")]).added,
+    "cost": lambda table, who: planner.plan(table, cost={(who, "p3"): 9.0}).added,
+    "affinity": lambda table, who: planner.plan(table, affinity={(who, "p3"): 9.0}).added,
+    "institutions": lambda table, who: planner.plan(table, institutions={who: "x", "bob": "x"}).added,
+    "senior": lambda table, who: planner.plan(table, senior=[who, "bob"]).added,
     "attributes": lambda table, who: (
-        plan_extra_reviews(
-            table, attributes={who: {"area": "x"}, "bob": {"area": "x"}}, rules=[AtMost("area", 2)]
-        ).reviews
+        planner.plan(table, attributes={who: {"area": "x"}, "bob": {"area": "x"}}, rules=[AtMost("area", 2)]).added
     ),
     "gone": lambda table, who: check(with_plan(table), gone=[(who, "p3")]).to_dict(),
     "load": lambda table, who: violations_of(table, load={who: 1}),
@@ -233,16 +233,16 @@ def test_null_labels_are_refused_with_their_row(null: Any) -> None:
     rows = [("a", "p", 1.0), (null, "p", 2.0), (null, "p", 3.0)]
     frame = pd.DataFrame({"reviewer": pd.Series([who for who, _, _ in rows], dtype=object), "paper": "p", "score": 1.0})
     for build in (
-        lambda: Reviews.from_pairs(rows),
+        lambda: Reviews(rows),
         lambda: Reviews._from_arrays(frame["reviewer"].to_numpy(), ["p"] * 3),
-        lambda: Reviews.from_frame(frame),
+        lambda: Reviews(frame),
     ):
         with pytest.raises(
             InputError, match=r"expected one reviewer in .* in row 1|row 1: the reviewer is (null|empty)"
         ):
             build()
     with pytest.raises(InputError, match=r"expected one paper in every row, found .* in the labels beside the rows"):
-        Reviews.from_pairs(rows[:1], items=[null])
+        Reviews(rows[:1], items=[null])
     for name, ask in BESIDE.items():
         if name not in ("with labels", "with pairs"):
             with pytest.raises(InputError, match=r"expected one reviewer in every row, found .* in row 0"):

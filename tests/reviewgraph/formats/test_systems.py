@@ -9,7 +9,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from reviewgraph import ColumnWarning, InputError, read_reviews
+from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import ITEM, REVIEWER, Role, takers
 from reviewgraph.formats.columns import TITLE, locate
 from reviewgraph.formats.files import Problems
@@ -17,6 +17,7 @@ from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.side import read_affinity, read_authors, read_items
 from reviewgraph.formats.systems.known import SYSTEMS
 from reviewgraph.formats.systems.system import Export, System, Use, is_alias
+from reviewgraph.graph import ColumnWarning
 from tests.reviewgraph.formats.exports import (
     BIDS,
     CONFLICTS,

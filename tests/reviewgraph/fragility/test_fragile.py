@@ -1,4 +1,4 @@
-"""Every loss that :func:`reviewgraph.fragile` names, and no other, is found by removing one after another."""
+"""Every loss that :func:`reviewgraph.graph.fragile` names, and no other, is found by removing one after another."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from reviewgraph import (
-    Reviews,
+from reviewgraph import Reviews
+from reviewgraph._base import Clock
+from reviewgraph.graph import (
     connected_components,
     doubly_connected_components,
     fragile,
+    fragility,
     keeps,
     recoverability,
 )
-from reviewgraph._base import Clock
-from reviewgraph.graph import fragility
 from reviewgraph.graph.levels import NAMES
 from tests.looks import Looks
 from tests.strategies import Rows, tables, to_reviews
@@ -44,8 +44,8 @@ def check_removals(reviews: Reviews, level: str) -> bool:
     found = fragile(reviews, level)
     assert found.holds == (not lost(np.ones(reviews.n_reviews, np.bool_)))
     everyone, row = range(reviews.n_reviewers if found.holds else 0), np.arange(reviews.n_reviews)
-    assert found.reviewers.tolist() == [j for j in everyone if lost(reviews.reviewer != j)]
-    assert found.reviews.tolist() == [r for r in (row.tolist() if found.holds else []) if lost(row != r)]
+    assert found.critical_reviewers.tolist() == [j for j in everyone if lost(reviews.reviewer != j)]
+    assert found.critical_reviews.tolist() == [r for r in (row.tolist() if found.holds else []) if lost(row != r)]
     return found.holds
 
 
@@ -73,14 +73,14 @@ def test_losses_are_those_of_removal_on_random_tables(level: str) -> None:
 
 def test_hubs_chains_and_single_reviewers_by_hand() -> None:
     # All read the hub and one paper more, each of those read by two: any loss lowers `double`, none of a hub's.
-    chain = Reviews.from_pairs([(j, i) for j in range(6) for i in (j, j + 1, j + 2)])
-    assert fragile(chain).reviews.tolist() == list(range(18))
-    assert fragile(chain).reviewers.tolist() == list(range(6))
-    twice = Reviews.from_pairs([(j, i) for j in range(12) for i in (j // 2, j // 2 + 1, j // 2 + 2)])
-    assert not fragile(twice).reviews.size
-    assert not fragile(twice).reviewers.size
+    chain = Reviews([(j, i) for j in range(6) for i in (j, j + 1, j + 2)])
+    assert fragile(chain).critical_reviews.tolist() == list(range(18))
+    assert fragile(chain).critical_reviewers.tolist() == list(range(6))
+    twice = Reviews([(j, i) for j in range(12) for i in (j // 2, j // 2 + 1, j // 2 + 2)])
+    assert not fragile(twice).critical_reviews.size
+    assert not fragile(twice).critical_reviewers.size
     hub = twice.add([(j, "hub") for j in range(11)])
-    assert not fragile(hub).reviews.size
+    assert not fragile(hub).critical_reviews.size
     alone = twice.add([(3, "new")])
     assert fragile(alone).to_dict()["reviews"] == [{"reviewer": 3, "item": "new"}]
     assert fragile(alone).to_dict()["reviewers"] == [3]
@@ -88,7 +88,7 @@ def test_hubs_chains_and_single_reviewers_by_hand() -> None:
 
 @every_level
 def test_where_a_level_does_not_hold_no_loss_lowers_it(level: str) -> None:
-    found = fragile(Reviews.from_pairs([("a", 1), ("b", 2)]), level)
+    found = fragile(Reviews([("a", 1), ("b", 2)]), level)
     assert repr(found) == f"<Fragile: {level} does not hold>"
     assert found.to_dict() == {"level": level, "holds": False, "reviewers": [], "reviews": []}
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from reviewgraph import InputError, Reviews, keeps
+from reviewgraph import InputError, Reviews
 from reviewgraph.cli import main
+from reviewgraph.graph import keeps
 
 ROWS = ["ann,p3", *(f"{name},p{paper}" for name in ("ann", "bob", "cyd") for paper in (1, 2, 4))]
 TABLE = "\n".join(["reviewer,paper", *ROWS, ""])
@@ -22,7 +23,7 @@ def run(*words: str) -> Result:
 
 def test_frequencies_are_those_of_the_only_two_papers() -> None:
     # Two reviewers, two papers: doubly connected unless one of each has lost a review.
-    reviews = Reviews.from_pairs([("a", 1), ("a", 2), ("b", 1), ("b", 2)])
+    reviews = Reviews([("a", 1), ("a", 2), ("b", 1), ("b", 2)])
     found = keeps(reviews, {"a": 0.5}, draws=50, seed=0).levels
     assert [level.probability for level in found] == [1.0, 1.0, 1.0]
     double, recoverable, connected = keeps(reviews, {"a": 0.5, "b": 0.5}, draws=400).levels
@@ -35,9 +36,9 @@ def test_frequencies_are_those_of_the_only_two_papers() -> None:
 @pytest.mark.parametrize("missing", [1.5, -0.1, float("nan"), {"a": 2.0}, {"zoe": 0.1}])
 def test_what_is_no_probability_is_refused(missing: float | dict[str, float]) -> None:
     with pytest.raises(InputError, match="missing: "):
-        keeps(Reviews.from_pairs([("a", 1)]), missing)
+        keeps(Reviews([("a", 1)]), missing)
     with pytest.raises(InputError, match="draws: expected 1 or more, found 0"):
-        keeps(Reviews.from_pairs([("a", 1)]), 0.1, draws=0)
+        keeps(Reviews([("a", 1)]), 0.1, draws=0)
 
 
 def test_the_command_names_losses_and_chances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

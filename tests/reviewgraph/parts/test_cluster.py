@@ -11,7 +11,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from reviewgraph import DuplicateReview, InputError, check, cluster_reviews, stream_reviews
+from reviewgraph import InputError, check, cluster_reviews, stream_reviews
+from reviewgraph.graph import DuplicateReview
 from tests.trials import sampled
 
 pandas = pytest.importorskip("pandas")

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from reviewgraph import InputError, check, connected_components, read_reviews, stream_reviews
+from reviewgraph import InputError, check, read_reviews, stream_reviews
+from reviewgraph.graph import connected_components
 from reviewgraph.graph.levels import LEVELS
 from reviewgraph.parts import Part, PartedReviews, mapped
 from tests.trials import sampled

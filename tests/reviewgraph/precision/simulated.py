@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from reviewgraph import Reviews, random_assignment
+from reviewgraph import Reviews
+from reviewgraph.graph import random_assignment
 
 if TYPE_CHECKING:
     from reviewgraph.graph import Assumptions

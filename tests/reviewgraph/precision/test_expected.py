@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsc import posterior
-from reviewgraph import Reviews, expected_errors, random_assignment
-from reviewgraph.graph import Assumptions, error_variances
+from reviewgraph import Reviews
+from reviewgraph.graph import Assumptions, error_variances, expected_errors, random_assignment
 from reviewgraph.graph.components import structure_of
 from reviewgraph.graph.precision import expected_variances, information, outlook_of, stratified
 from tests.reviewgraph.precision.simulated import DESIGNS, posterior_mean, scores_of
@@ -17,7 +17,7 @@ from tests.trials import examples
 
 #: Hubs, chains, singletons, papers nobody reviews and pieces all occur among six papers and five reviewers.
 tables = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1).map(
-    lambda pairs: Reviews.from_pairs(sorted(pairs), items=range(6))
+    lambda pairs: Reviews(sorted(pairs), items=range(6))
 )
 assumptions = st.builds(Assumptions, st.floats(0.05, 3), st.floats(0, 2), st.floats(0, 1))
 
@@ -55,20 +55,20 @@ def test_errors_are_the_mean_of_dense_inverses(reviews: Reviews, assumed: Assump
 @given(tables, assumptions, st.tuples(st.integers(0, 4), st.integers(0, 5)))
 def test_one_more_review_harms_no_paper(reviews: Reviews, assumed: Assumptions, pair: tuple[int, int]) -> None:
     pairs = {(reviews.reviewers[j], reviews.items[i]) for j, i in zip(reviews.reviewer, reviews.item, strict=True)}
-    more = Reviews.from_pairs(sorted(pairs | {pair}), items=range(6))
+    more = Reviews(sorted(pairs | {pair}), items=range(6))
     before, after = (expected_errors(table, assumptions=assumed) for table in (reviews, more))
     assert (after <= before + 1e-9).all()
     assert ((before > 0) & (before <= assumed.spread)).all()
 
 
 def test_papers_nobody_reviews_are_known_as_before() -> None:
-    reviews = Reviews.from_pairs([("ann", "p"), ("ann", "q")], items=["p", "q", "r"])
+    reviews = Reviews([("ann", "p"), ("ann", "q")], items=["p", "q", "r"])
     assert expected_errors(reviews, assumptions=Assumptions(spread=2.5))[2] == 2.5
-    assert expected_errors(Reviews.from_pairs([])).size == 0
+    assert expected_errors(Reviews([], items=[])).size == 0
 
 
 def test_where_reviewers_do_not_differ_it_is_the_average() -> None:
-    reviews, alike = Reviews.from_pairs([(j, i) for j in range(4) for i in range(j, 5)]), Assumptions(0.7, 0, 0, 3.0)
+    reviews, alike = Reviews([(j, i) for j in range(4) for i in range(j, 5)]), Assumptions(0.7, 0, 0, 3.0)
     assert expected_errors(reviews, assumptions=alike) == pytest.approx(
         outlook_of(structure_of(reviews), alike).average
     )
@@ -99,7 +99,7 @@ def test_errors_by_the_scores_alone_agree_with_inverses() -> None:
 def test_simulated_errors_are_those_expected(name: str) -> None:
     """Two of the ten designs of the report of measurements, small."""
     assumed, rng = Assumptions(), np.random.default_rng(3)
-    reviews = Reviews.from_pairs(DESIGNS[name](80, rng))
+    reviews = Reviews(DESIGNS[name](80, rng))
     squares = []
     for _ in range(4):
         quality, score = scores_of(reviews, assumed, rng)
@@ -113,6 +113,6 @@ def test_like_last_year_is_on_the_scale_of_its_posterior() -> None:
     design = random_assignment(150, 150, 6, rng)
     _, score = scores_of(design, Assumptions(0.6, 0.5, 0.2), rng)
     pairs = zip(design.reviewer.tolist(), design.item.tolist(), (20 + 4 * score).tolist(), strict=True)
-    last = Reviews.from_pairs(list(pairs))
+    last = Reviews(list(pairs))
     expected = expected_errors(design, like=last)
     assert np.median(expected) == pytest.approx(np.median(posterior(last).standard_error), rel=0.1)

@@ -11,7 +11,7 @@ from reviewgraph.graph.precision import Outlook, one_more
 
 
 def outlook(pairs: list[tuple[int, int]], **assumed: float) -> Outlook:
-    return check(Reviews.from_pairs(pairs), assumptions=Assumptions(**assumed)).expected
+    return check(Reviews(pairs), assumptions=Assumptions(**assumed)).expected
 
 
 def test_one_more_review_is_the_rank_one_formula() -> None:
@@ -68,6 +68,6 @@ def test_the_weakest_come_first_and_ties_in_order() -> None:
 
 def test_errors_of_islands_hold_within_each() -> None:
     pairs = [(j, i) for j in range(3) for i in range(4)] + [(j, i) for j in range(3, 6) for i in range(4, 8)]
-    report = check(Reviews.from_pairs(pairs))
+    report = check(Reviews(pairs))
     assert np.isfinite(report.expected.error).all()
-    assert "Errors hold within an island" in report.page().text("errors")
+    assert "Errors hold within an island" in report.summary().text("errors")

@@ -18,7 +18,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(str(folder / "r.csv"), rows(papers=60, reviewers=30))
     report = folder / "report.html"
     found = check(read_reviews(folder / "r.csv"), missing=0.1)
-    report.write_text(found.page().html(), encoding="utf-8")
+    report.write_text(found.summary().html(), encoding="utf-8")
     return report
 
 

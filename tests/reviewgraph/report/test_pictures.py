@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import random
 import re
+import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as Tree
 
+import igraph
 import numpy as np
 import pytest
 
+import lsc
 import reviewgraph as rg
-from reviewgraph.report import Bar, bars, group_map, tally
+from reviewgraph.report import Bar, BarChart, group_map, tally
 from reviewgraph.report.groups import Groups
 from reviewgraph.report.pictures import LETTER, NARROW, WIDE
 
@@ -80,7 +85,7 @@ def test_labels_of_a_map_do_not_lie_upon_each_other(n: int, width: int) -> None:
 
 
 def test_bars_are_as_long_as_their_numbers() -> None:
-    root = Tree.fromstring(bars([Bar("a", 10), Bar("b", 5, True), Bar("c", 0)], WIDE, "kind").markup("b", "t", "w"))
+    root = Tree.fromstring(BarChart([Bar("a", 10), Bar("b", 5, True), Bar("c", 0)], "kind")(WIDE).markup("b", "t", "w"))
     lengths = [float(mark.get("width", "nan")) for mark in root.iter("rect")]
     assert lengths[0] == pytest.approx(2 * lengths[1], abs=0.2)
     assert lengths[2] == 0
@@ -100,11 +105,100 @@ def test_a_tally_loses_nobody(most: int) -> None:
 
 def test_the_default_picture_says_something(tmp_path: Path) -> None:
     """A bar of its own, such as 4 papers for each of 30 reviewers, is not shown first."""
-    even = rg.Reviews.from_pairs([(r, p) for r in range(6) for p in range(4)] + [(9, p) for p in (1, 2, 3, 4)])
+    even = rg.Reviews([(r, p) for r in range(6) for p in range(4)] + [(9, p) for p in (1, 2, 3, 4)])
     assert even.plot("loads").instead
     assert even.plot().name == "reviews"
     assert not even.plot().instead
     even.plot().save(tmp_path / "reviews.svg")
     assert (tmp_path / "reviews.svg").read_text("utf-8") == even.plot().svg
-    with pytest.raises(rg.InputError, match=r"ends with \.svg, found 'x\.png'"):
-        even.plot().save("x.png")
+    with pytest.raises(rg.InputError, match=r"ends with \.svg, \.png or \.pdf, found 'x\.gif'"):
+        even.plot().save("x.gif")
+
+
+class Counting(random.Random):
+    """A generator of random numbers that counts how often it is used."""
+
+    used = 0
+
+    def random(self) -> float:
+        self.used += 1
+        return super().random()
+
+    def getrandbits(self, k: int, /) -> int:
+        self.used += 1
+        return super().getrandbits(k)
+
+
+def test_maps_draw_no_random_numbers_and_are_the_same_again() -> None:
+    rng = np.random.default_rng(3)
+    rows = [(f"r{j}", f"p{i}") for j in range(60) for i in rng.choice(90, 2 + j % 3, replace=False)]
+    report = rg.check(rg.Reviews(rows))
+    before = random.getstate()
+    numpy_before = np.random.get_state()  # noqa: NPY002 (the state of users who have one)
+    first = report.plot("groups").svg
+    assert random.getstate() == before
+    assert str(np.random.get_state()) == str(numpy_before)  # noqa: NPY002
+    counting = Counting()
+    igraph.set_random_number_generator(counting)
+    try:
+        assert rg.check(rg.Reviews(rows)).plot("groups").svg == first
+        assert not counting.used
+        # It is still the one that igraph uses.
+        igraph.Graph.Erdos_Renyi(20, 0.5)
+        assert counting.used
+    finally:
+        igraph.set_random_number_generator(random)
+
+
+def noisy_scores() -> list[tuple[str, str, float]]:
+    rng = np.random.default_rng(0)
+    return [
+        (f"r{j}", f"p{i}", float(np.round(5 + np.sin(i) + j % 3 + rng.normal(0, 0.6), 1)))
+        for j in range(12)
+        for i in range(j, j + 6)
+    ]
+
+
+def test_matplotlib_draws_in_the_units_of_the_data(tmp_path: Path) -> None:
+    figure = pytest.importorskip("matplotlib.figure")
+    reviews = rg.Reviews(noisy_scores())
+    estimate = lsc.posterior(reviews)
+
+    def axes() -> Any:
+        return figure.Figure().subplots()
+
+    ax = axes()
+    assert estimate.plot("moved", ax=ax) is ax
+    points = np.concatenate(
+        [np.asarray(drawn.get_offsets()) for drawn in ax.collections if len(drawn.get_offsets()) > 1]
+    )
+    expected = np.column_stack([estimate.average, estimate.quality])
+    assert np.allclose(points[np.lexsort(points.T)], expected[np.lexsort(expected.T)])
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("plain average", "quality", "Averages and qualities")
+    # What is drawn beside it is in points of the scores.
+    low, high = ax.get_ylim()
+    ax.axhline(5.0)
+    assert low < 5.0 < high
+    assert ax.get_ylim() == (low, high)
+
+    line = estimate.plot("line", n_selected=4, ax=axes())
+    assert len(line.get_legend_handles_labels()[1]) >= 3
+    loads = rg.check(reviews).plot("reviews", ax=axes())
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in loads.patches]
+    assert np.allclose(middles, np.unique(reviews.reviews_per_item))
+    apart = rg.Reviews([("ann", 1), ("ann", 2), ("bob", 3), ("bob", 4)])
+    assert len(rg.plan(apart).plot("map", ax=axes()).collections) >= 2
+
+    estimate.plot("severities").save(tmp_path / "severities.png")
+    assert (tmp_path / "severities.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(rg.InputError, match=r"^ax: expected axes of Matplotlib, .*, found int$"):
+        estimate.plot("moved", ax=3)  # type: ignore[call-overload]
+
+
+def test_pictures_need_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = rg.Reviews(noisy_scores()).plot("reviews")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    picture.save(tmp_path / "x.svg")
+    with pytest.raises(rg.InputError, match=r"^path: \.png needs Matplotlib \(python -m pip install matplotlib\)"):
+        picture.save(tmp_path / "x.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.svg"]

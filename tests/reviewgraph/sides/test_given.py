@@ -5,9 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from planner import plan_extra_reviews
-from reviewgraph import ColumnWarning, InputError, LabelWarning, Reviews, check
+import planner
+from reviewgraph import InputError, Reviews, check
 from reviewgraph.formats import REVIEWER, Role
+from reviewgraph.graph import ColumnWarning, LabelWarning
 from reviewgraph.io import by_label, labels_of, numbered_pairs, pairs_of
 
 COST = Role("cost", ("price",), ranked=False)
@@ -31,7 +32,7 @@ def listed(table):
         pl.DataFrame({"reviewer": ["a", "b"], "item": [7, 8]}).to_arrow(),
         pd.Series([1, 1], index=pd.MultiIndex.from_tuples(PAIRS)),
         pd.Series([1, 1], index=pd.MultiIndex.from_tuples([(7, "a"), (8, "b")], names=["paper", "reviewer"])),
-        Reviews.from_pairs(PAIRS),
+        Reviews(PAIRS),
         np.array(PAIRS, dtype=object),
     ],
 )
@@ -115,7 +116,7 @@ def test_conflicts_in_a_frame_may_have_a_column_of_yes_and_no(library, yes, no):
 
 @pytest.mark.parametrize("conflicts", [[("a; b", "7"), ("TBD", "8")], {"a; b": ["7"], "n.n.": ["8"]}])
 def test_several_people_and_nobody_are_told_of_pairs_as_of_files(conflicts):
-    table = Reviews.from_pairs([("a", "7"), ("b", "7"), ("a", "8")])
+    table = Reviews([("a", "7"), ("b", "7"), ("a", "8")])
     with pytest.warns(LabelWarning) as said:
         found = check(table, conflicts=conflicts).violations.conflicts
     assert found == (("a", "7"), ("b", "7"))
@@ -125,4 +126,4 @@ def test_several_people_and_nobody_are_told_of_pairs_as_of_files(conflicts):
     ]
     for rule in ({"willing": ["a; b"]}, {"capacity": {"a; b": 2}}):
         with pytest.raises(InputError, match=r"(willing|capacity): expected one reviewer in each entry, found 'a; b'"):
-            plan_extra_reviews(table, **rule)
+            planner.plan(table, **rule)

@@ -7,16 +7,18 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import planner
 from lsc import posterior
-from planner import assign, plan_extra_reviews
-from reviewgraph import InputError, LabelWarning, Reviews, keeps
+from planner import assign
+from reviewgraph import InputError, Reviews
+from reviewgraph.graph import LabelWarning, keeps
 
-CHAIN = Reviews.from_pairs([(1, 1, 2.0), (1, 2, 3.0), (2, 2, 2.0), (2, 3, 5.0), (3, 3, 1.0), (3, 4, 4.0)])
+CHAIN = Reviews([(1, 1, 2.0), (1, 2, 3.0), (2, 2, 2.0), (2, 3, 5.0), (3, 3, 1.0), (3, 4, 4.0)])
 BARRED = [(1, 4), (2, 4), (1, 3)]
 
 
 def planned(**options):
-    return sorted((review.reviewer, review.item) for review in plan_extra_reviews(CHAIN, **options).reviews)
+    return sorted((review.reviewer, review.item) for review in planner.plan(CHAIN, **options).added)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,7 @@ def test_conflicts_hold_whatever_they_come_as(barred):
 )
 def test_numbers_are_not_the_text_of_their_digits(options):
     with pytest.raises(InputError, match="'1' and 1 differ in type alone"):
-        plan_extra_reviews(CHAIN, **options)
+        planner.plan(CHAIN, **options)
 
 
 def test_numbers_by_label_come_as_series_and_frames():

@@ -6,11 +6,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from reviewgraph.verify.answers import Answer, Findings
-from reviewgraph.verify.assignments import most_affinity
-from reviewgraph.verify.bounds import Case, expansion_bound
-from reviewgraph.verify.graphs import Table
-from reviewgraph.verify.rules import Market, PlainRules, check_market
+from reviewgraph._verify.answers import Answer, Findings
+from reviewgraph._verify.assignments import most_affinity
+from reviewgraph._verify.bounds import Case, expansion_bound
+from reviewgraph._verify.graphs import Table
+from reviewgraph._verify.rules import Market, PlainRules, check_market
 from tests.verifying.truth import at_level, links, rows_of
 
 

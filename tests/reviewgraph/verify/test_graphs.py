@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from reviewgraph._verify.graphs import Table, groups, is_double_by_scores, missing_links, pieces
 from reviewgraph.graph.closure import replay
-from reviewgraph.verify.graphs import Table, groups, is_double_by_scores, missing_links, pieces
 from tests.naive import PRIME, equations, rank, repeat_union, scored_union
 from tests.strategies import Rows, tables
 from tests.trials import examples

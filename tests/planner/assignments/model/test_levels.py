@@ -24,7 +24,7 @@ def test_unknown_names_are_refused(name):
 
 
 def test_links_count_what_is_missing():
-    apart = Reviews.from_pairs([("a", 1), ("a", 2), ("b", 3), ("b", 4)])
+    apart = Reviews([("a", 1), ("a", 2), ("b", 3), ("b", 4)])
     assert aim_named("connected").links(apart) == 1
     assert aim_named("double").links(apart) == 2
     assert aim_named("connected").groups(apart).labels.tolist() == [0, 1]

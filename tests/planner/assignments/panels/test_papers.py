@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from planner import AtLeast, AtMost, assign, plan_extra_reviews
-from reviewgraph import InputError, Reviews, Rules
+import planner
+from planner import AtLeast, AtMost, assign
+from reviewgraph import InputError, Reviews, Rules, Search
 from reviewgraph._base.errors import LabelWarning
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.plans.checking import verify_plan
@@ -95,7 +96,7 @@ def test_assignments_are_the_best(seed):
 @pytest.mark.parametrize("seed", range(40))
 def test_draws_of_a_lottery_keep_the_rules_or_it_is_said(seed):
     case = market(seed)
-    result = solved(case, max_probability=0.8, seed=seed)
+    result = solved(case, max_probability=0.8, search=Search(seed=seed))
     if result.status.reached:
         found = panels(case, result)
         assert not any(naive.broken(found[p], case["known"], case["rules"], case["own"][p]) for p in case["papers"])
@@ -107,8 +108,8 @@ def test_plans_keep_the_rules_and_are_no_longer_than_needed(seed):
     rng = np.random.default_rng(seed)
     pairs = [(r, p) for r in case["people"] for p in case["papers"]]
     old = [pair for pair in pairs if rng.random() < 0.3]
-    reviews = Reviews.from_pairs(old, reviewers=case["people"], items=case["papers"])
-    plan = plan_extra_reviews(reviews, "connected", rules=stated(case), time_limit=20)
+    reviews = Reviews(old, reviewers=case["people"], items=case["papers"])
+    plan = planner.plan(reviews, target="connected", rules=stated(case), search=Search(time_limit=20))
     verify_plan(plan)
     least = [rule for rule in case["rules"] if isinstance(rule, AtLeast)]
     most = [rule for rule in case["rules"] if isinstance(rule, AtMost)]
@@ -133,7 +134,7 @@ def test_plans_keep_the_rules_and_are_no_longer_than_needed(seed):
         assert not any(holds(new) for size in range(4) for new in combinations(open_pairs, size))
         return
     assert plan.status == "optimal"
-    assert holds([(review.reviewer, review.item) for review in plan.reviews])
+    assert holds([(review.reviewer, review.item) for review in plan.added])
     open_pairs = [pair for pair in pairs if pair not in old]
     assert not any(holds(new) for size in range(min(plan.count, 4)) for new in combinations(open_pairs, size))
 

@@ -12,8 +12,9 @@ from planner._assign.core import Core
 from planner._assign.levels import aim_named
 from planner._assign.linking import Linker
 from planner._assign.programme import best_under_rules, broken_items, objective
-from reviewgraph import ColumnWarning, doubly_connected_components
+from reviewgraph import Search
 from reviewgraph._base import Clock
+from reviewgraph.graph import ColumnWarning, doubly_connected_components
 from tests.planner.assignments.cases import problem_of, ruled_of, similar
 
 
@@ -96,7 +97,9 @@ def test_without_a_core_the_core_grows_pair_by_pair():
     senior = np.flatnonzero(rng.random(n) < 0.35).tolist()
     told = []
     with pytest.warns(ColumnWarning, match="a square matrix"):
-        found = assign(affinity, demand=3, load=4, institutions=institutions, senior=senior, progress=told.append)
+        found = assign(
+            affinity, demand=3, load=4, institutions=institutions, senior=senior, search=Search(progress=told.append)
+        )
     assert found.status.reached
     counts = {now.words for now in told if "papers in the core" in now.words}
     assert len(counts) > 5

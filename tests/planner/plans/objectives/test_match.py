@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner import plan_extra_reviews
+import planner
 from planner._plans.match import fewest, matched, typical_precision
 from planner._plans.rounds import Papers, play, play_at_once, schedule
-from reviewgraph import Assumptions, InputError, Reviews
-from reviewgraph.graph import expected_errors, random_assignment
+from reviewgraph import InputError, Reviews
+from reviewgraph.graph import Assumptions, expected_errors, random_assignment
 from tests.planner.plans.objectives.test_rounds import table
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
-OPTIONS = {"objective": "decision", "n_selected": 5, "match": 3}
+OPTIONS = {"goal": "decision", "n_selected": 5, "match": 3}
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -59,34 +59,34 @@ def test_the_precision_of_a_review_is_that_of_expected_errors(noise: float, revi
 
 def test_a_match_plans_the_first_round_of_its_reviews() -> None:
     reviews = table(40)
-    plan = plan_extra_reviews(reviews, **OPTIONS)
+    plan = planner.plan(reviews, **OPTIONS)
     match = plan.rounds.match
     assert (match.per_paper, match.existing, match.even) == (3, 80, 120)
     assert plan.rounds.budget == match.more < 40
-    by_hand = {**OPTIONS, "match": None, "max_reviews": match.more, "rounds": match.needed.rounds}
-    assert plan.pairs.tolist() == plan_extra_reviews(reviews, **by_hand).pairs.tolist()
-    page = plan.page()
+    by_hand = {**OPTIONS, "match": None, "n": match.more, "rounds": match.needed.rounds}
+    assert plan.pairs.tolist() == planner.plan(reviews, **by_hand).pairs.tolist()
+    page = plan.summary()
     assert page.verdict == f"About {match.needed.reviews} reviews decide as well"
     assert page.summary.startswith(f"as 3 for every paper (120): 80 so far and {match.more} in ")
     stated = plan.to_dict()["match"]
     assert {name: stated[name] for name in ("rounds", "reviews", "error")} == match.needed._asdict()
-    one = plan_extra_reviews(reviews, **OPTIONS, rounds=1)
+    one = planner.plan(reviews, **OPTIONS, rounds=1)
     assert [needed.rounds for needed in one.rounds.match.by_rounds] == [1]
     assert one.count == one.rounds.match.more
 
 
 def test_before_scores_the_first_round_is_a_first_phase() -> None:
     everything = random_assignment(24, 24, 2, np.random.default_rng(0))
-    plan = plan_extra_reviews(everything, **OPTIONS)
+    plan = planner.plan(everything, **OPTIONS)
     assert (plan.count, plan.rounds.terms.first_phase, plan.rounds.last) == (0, True, False)
     assert plan.rounds.match.existing == 48
-    assert "48 as a first phase" in plan.page().summary
+    assert "48 as a first phase" in plan.summary().summary
     part = Reviews.from_codes(everything.reviewer[:30], everything.item[:30], reviewers=24, items=24)
-    plan = plan_extra_reviews(part, **OPTIONS)
+    plan = planner.plan(part, **OPTIONS)
     assert plan.count == plan.rounds.required == np.maximum(2 - part.reviews_per_item, 0).sum()
     assert plan.rounds.match.existing == 30 + plan.count
-    assert (plan.reviews_with_plan.reviews_per_item >= 2).all()
-    one = plan_extra_reviews(part, **OPTIONS, min_reviews=1)
+    assert (plan.reviews.reviews_per_item >= 2).all()
+    one = planner.plan(part, **OPTIONS, min_reviews=1)
     assert one.count == (part.reviews_per_item == 0).sum()
 
 
@@ -97,22 +97,22 @@ def test_where_papers_need_all_reviews_no_fewer_are_said_to_do() -> None:
 
 
 def test_the_first_line_says_where_the_reviews_cannot_be_given() -> None:
-    alone = Reviews.from_pairs([("ann", item, float(item)) for item in range(4)])
-    page = plan_extra_reviews(alone, **{**OPTIONS, "n_selected": 1}).page()
+    alone = Reviews([("ann", item, float(item)) for item in range(4)])
+    page = planner.plan(alone, **{**OPTIONS, "n_selected": 1}).summary()
     assert (page.good, page.verdict) == (None, "No further review can be given")
     assert "would decide as well as 3 for every paper (12)" in page.summary
     assert not any("what is expected" in warning for warning in page.warnings)
-    few = plan_extra_reviews(table(40), **OPTIONS, max_per_item=1, capacity={"new": 4})
+    few = planner.plan(table(40), **OPTIONS, max_per_item=1, capacity={"new": 4})
     assert few.rounds.match.more > few.rounds.capacity == 4
-    assert few.page().verdict == "At most 4 further reviews can be given"
-    assert f"{few.count} now; about {few.rounds.match.more} would decide as well" in few.page().summary
+    assert few.summary().verdict == "At most 4 further reviews can be given"
+    assert f"{few.count} now; about {few.rounds.match.more} would decide as well" in few.summary().summary
 
 
 def test_a_first_phase_that_cannot_be_is_said_without_a_level() -> None:
-    alone = Reviews.from_pairs([("ann", item) for item in range(4)])
-    plan = plan_extra_reviews(alone, **{**OPTIONS, "n_selected": 1})
-    assert (plan.status, plan.to_dict()["target"], plan.has_part) == ("infeasible", None, False)
-    assert plan.page().summary == "gives all 4 papers 2 reviews or more within the rules"
+    alone = Reviews([("ann", item) for item in range(4)])
+    plan = planner.plan(alone, **{**OPTIONS, "n_selected": 1})
+    assert (plan.status, plan.to_dict()["target"], plan._has_part) == ("infeasible", None, False)
+    assert plan.summary().summary == "gives all 4 papers 2 reviews or more within the rules"
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_a_first_phase_that_cannot_be_is_said_without_a_level() -> None:
     [
         ({"match": 1}, "match: expected 2 or more reviews per paper, found 1"),
         ({"match": 2}, "match: expected more than the 2 reviews or more that every paper has, found 2"),
-        ({"max_reviews": 5}, "max_reviews: expected none with match"),
-        ({"target": "double"}, "match: expected objective 'decision' without a target"),
+        ({"n": 5}, "n: expected none with match"),
+        ({"target": "double"}, "match: expected goal 'decision' without a target"),
     ],
 )
 def test_what_does_not_go_with_a_match_is_refused(wrong: dict, words: str) -> None:
     with pytest.raises(InputError, match=f"^{words}"):
-        plan_extra_reviews(table(), **{**OPTIONS, **wrong})
+        planner.plan(table(), **{**OPTIONS, **wrong})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews
+import planner
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import (
     Beliefs,
@@ -21,7 +21,7 @@ from planner._plans.objectives import (
 )
 from planner._plans.process import choose
 from planner._plans.task import new_task
-from reviewgraph import InputError, Reviews
+from reviewgraph import InputError, Reviews, Search
 from reviewgraph.graph import random_assignment
 from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.objectives import naive_objectives as naive
@@ -85,33 +85,33 @@ def test_elsewhere_is_the_mean_over_draws() -> None:
 def test_a_plan_for_decisions_obeys_its_rules_and_says_what_it_buys() -> None:
     reviews = table()
     conflicts = [(j, i) for j in reviews.reviewers for i in reviews.items[:20]]
-    options = {"objective": "decision", "n_selected": 8, "spare": 1, "max_per_item": 1, "conflicts": conflicts}
-    plan = plan_extra_reviews(reviews, max_reviews=7, **options)
+    options = {"goal": "decision", "n_selected": 8, "spare": 1, "max_per_item": 1, "conflicts": conflicts}
+    plan = planner.plan(reviews, n=7, **options)
     verify_plan(plan)
     assert (plan.status, plan.count, plan.largest_load) == ("chosen", 7, 1)
-    assert len({review.item for review in plan.reviews}) == 7
-    gains = [review.gain for review in plan.reviews]
+    assert len({review.item for review in plan.added}) == 7
+    gains = [review.gain for review in plan.added]
     assert sum(gains) == pytest.approx(plan.purchase.before - plan.purchase.after)
     assert min(gains) > 0
-    assert re.fullmatch(r"chance \d+ %", plan.reviews[0].buys)
+    assert re.fullmatch(r"chance \d+ %", plan.added[0].buys)
     report = plan.to_dict()
     assert report["target"] is None
     assert report["purchase"]["after"] <= report["purchase"]["at_random"] <= report["purchase"]["before"]
-    again = plan_extra_reviews(reviews, max_reviews=7, **options)
+    again = planner.plan(reviews, n=7, **options)
     assert np.array_equal(plan.pairs, again.pairs)
 
 
 def test_the_level_comes_first_and_stays() -> None:
     reviews = table(16, 3)
-    level = plan_extra_reviews(reviews, time_limit=2, spare=2)
-    plan = plan_extra_reviews(
-        reviews, "double", objective="decision", n_selected=4, max_reviews=level.count + 5, spare=2, time_limit=2
+    level = planner.plan(reviews, search=Search(time_limit=2), spare=2)
+    plan = planner.plan(
+        reviews, target="double", goal="decision", n_selected=4, n=level.count + 5, spare=2, search=Search(time_limit=2)
     )
     verify_plan(plan)
     assert (plan.status, plan.count, plan.target) == ("extended", level.count + 5, "double")
     assert plan.purchase.first == plan.count - 5
-    tight = plan_extra_reviews(
-        reviews, "double", objective="decision", n_selected=4, max_reviews=level.count, spare=2, time_limit=2
+    tight = planner.plan(
+        reviews, target="double", goal="decision", n_selected=4, n=level.count, spare=2, search=Search(time_limit=2)
     )
     verify_plan(tight)
     assert tight.count == level.count
@@ -120,9 +120,9 @@ def test_the_level_comes_first_and_stays() -> None:
 def test_planned_and_fixed_reviews_count_as_coming() -> None:
     reviews = table()
     fixed = [(next(j for j in reviews.reviewers if i not in reviews.items_of(j)), i) for i in reviews.items[:3]]
-    plan = plan_extra_reviews(reviews, objective="decision", n_selected=8, fixed=fixed, max_reviews=5)
+    plan = planner.plan(reviews, goal="decision", n_selected=8, fixed=fixed, n=5)
     verify_plan(plan)
-    assert [review.gain is None for review in plan.reviews] == [True] * 3 + [False] * 2
+    assert [review.gain is None for review in plan.added] == [True] * 3 + [False] * 2
     bare = beliefs_of(reviews, no_pairs())
     coming = beliefs_of(reviews, plan.constraints.fixed)
     assert (coming.pending > bare.pending).sum() == 3
@@ -130,16 +130,16 @@ def test_planned_and_fixed_reviews_count_as_coming() -> None:
 
 def test_what_is_missing_is_named() -> None:
     reviews = table(12, 3)
-    with pytest.raises(InputError, match="n_selected: objective 'decision' needs the number of papers"):
-        plan_extra_reviews(reviews, objective="decision")
+    with pytest.raises(InputError, match="n_selected: goal 'decision' needs the number of papers"):
+        planner.plan(reviews, goal="decision")
     with pytest.raises(InputError, match="n_selected: expected 1 to 11, with 12 papers scored; found 12"):
-        plan_extra_reviews(reviews, objective="decision", n_selected=12)
-    one = Reviews.from_pairs([("r0", "p0", 1.0), ("r1", "p0", 2.0)])
+        planner.plan(reviews, goal="decision", n_selected=12)
+    one = Reviews([("r0", "p0", 1.0), ("r1", "p0", 2.0)])
     with pytest.raises(InputError, match="n_selected: expected two papers with scores or more"):
-        plan_extra_reviews(one, objective="decision", n_selected=1, max_reviews=1)
-    with pytest.raises(InputError, match="objective: expected one of level, decision, found 'fame'"):
-        plan_extra_reviews(reviews, objective="fame")
-    with pytest.raises(InputError, match="objective: expected scores to learn from"):
-        plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("bob", 1)]), objective="decision", n_selected=1)
+        planner.plan(one, goal="decision", n_selected=1, n=1)
+    with pytest.raises(InputError, match="goal: expected one of level, decision, found 'fame'"):
+        planner.plan(reviews, goal="fame")
+    with pytest.raises(InputError, match="goal: expected scores to learn from"):
+        planner.plan(Reviews([("ann", 1), ("bob", 1)]), goal="decision", n_selected=1)
     with pytest.raises(InputError, match="min_reviews, senior, rules: expected a target"):
-        plan_extra_reviews(reviews, objective="decision", n_selected=4, max_reviews=1, senior=[reviews.reviewers[0]])
+        planner.plan(reviews, goal="decision", n_selected=4, n=1, senior=[reviews.reviewers[0]])

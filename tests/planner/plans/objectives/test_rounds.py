@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from planner import plan_extra_reviews
+import planner
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import Beliefs, Decision
 from planner._plans.process import at_most, choose
@@ -140,13 +140,13 @@ def test_schedules_use_the_budget_and_the_first_is_the_same_for_equal_draws() ->
 
 def test_required_reviews_come_first() -> None:
     reviews = table()
-    given = {"n_selected": 5, "max_reviews": 40, "rounds": 1, "min_reviews": 3, "spare": 3}
-    plan = plan_extra_reviews(reviews, objective="decision", **given)
+    given = {"n_selected": 5, "n": 40, "rounds": 1, "min_reviews": 3, "spare": 3}
+    plan = planner.plan(reviews, goal="decision", **given)
     count = np.bincount(plan.pairs[:, 1], minlength=24)
     assert (count >= 1).all()
     assert plan.count == 40
     assert plan.rounds.required == 24
-    short = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=10, rounds=2, min_reviews=3)
+    short = planner.plan(reviews, goal="decision", n_selected=5, n=10, rounds=2, min_reviews=3)
     assert short.count == short.rounds.required == 10
 
 
@@ -158,9 +158,9 @@ def test_required_reviews_come_first() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(wrong: dict, words: str) -> None:
-    asked = {"objective": "decision", "max_reviews": 5, "n_selected": 5, **wrong}
+    asked = {"goal": "decision", "n": 5, "n_selected": 5, **wrong}
     with pytest.raises(InputError, match=f"^{words}:"):
-        plan_extra_reviews(table(), **asked)
+        planner.plan(table(), **asked)
 
 
 def played_through(seed: int) -> None:
@@ -174,12 +174,12 @@ def played_through(seed: int) -> None:
     rounds, budget = int(rng.integers(1, 5)), int(rng.integers(0, 20))
     home = {who: int(rng.integers(5)) for who in names[0]}
     fixed = {"conflicts": conflicts, "institutions": home}
-    given = {"n_selected": 3, "max_reviews": budget, "rounds": rounds, "spare": spare, "max_per_item": most}
+    given = {"n_selected": 3, "n": budget, "rounds": rounds, "spare": spare, "max_per_item": most}
     gone = set()
     for left in range(rounds, 0, -1):
-        given |= {"rounds": left, "max_reviews": budget}
-        plan = plan_extra_reviews(reviews, objective="decision", gone=sorted(gone) or None, **fixed, **given)
-        pairs = [(review.reviewer, review.item) for review in plan.reviews]
+        given |= {"rounds": left, "n": budget}
+        plan = planner.plan(reviews, goal="decision", gone=sorted(gone) or None, **fixed, **given)
+        pairs = [(review.reviewer, review.item) for review in plan.added]
         assert not set(pairs) & set(conflicts)
         assert not {who for who, _ in pairs} & gone
         assert max((sum(who == one for one, _ in pairs) for who in names[0]), default=0) <= spare
@@ -243,16 +243,16 @@ def test_the_bound_on_reviews_is_one_and_the_flow_where_nothing_is_barred(seed: 
 
 def test_held_back_is_what_loads_allow_and_the_budget_stays() -> None:
     reviews = table()
-    plan = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=100, rounds=3, spare=1)
+    plan = planner.plan(reviews, goal="decision", n_selected=5, n=100, rounds=3, spare=1)
     assert (plan.rounds.capacity, plan.rounds.now, plan.rounds.held_back) == (24, 8, 16)
-    page = plan.page()
+    page = plan.summary()
     assert page.verdict == "Round 1 of 3, 8 reviews now:"
     assert page.summary.startswith("16 of 100 held back; ")
     assert any(words.startswith("Loads, limits and conflicts allow 24 of the 100 reviews") for words in page.warnings)
 
 
 def test_a_round_that_holds_nothing_back_says_so() -> None:
-    plan = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=2, min_reviews=3)
-    assert (plan.page().verdict, plan.page().summary[:15]) == ("Round 1 of 2, 10 reviews now:", "none held back;")
-    one = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=1)
-    assert (one.page().verdict, one.page().summary[:15]) == ("Last round, 10 reviews now:", "none held back;")
+    plan = planner.plan(table(), goal="decision", n_selected=5, n=10, rounds=2, min_reviews=3)
+    assert (plan.summary().verdict, plan.summary().summary[:15]) == ("Round 1 of 2, 10 reviews now:", "none held back;")
+    one = planner.plan(table(), goal="decision", n_selected=5, n=10, rounds=1)
+    assert (one.summary().verdict, one.summary().summary[:15]) == ("Last round, 10 reviews now:", "none held back;")

@@ -1,4 +1,4 @@
-"""Proofs of bounds that :mod:`reviewgraph.verify` leaves out, by other code than the search: flows, and parts.
+"""Proofs of bounds that :mod:`reviewgraph._verify` leaves out, by other code than the search: flows, and parts.
 
 Both prove bounds for ``double`` from the covers of its components: lists of items, ascending.
 """
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from reviewgraph.verify.bounds import SLACK, _needed
-from reviewgraph.verify.graphs import missing_links, pieces
+from reviewgraph._verify.bounds import SLACK, _needed
+from reviewgraph._verify.graphs import missing_links, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

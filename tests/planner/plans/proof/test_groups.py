@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews
+import planner
 from planner._plans import listing
 from planner._plans.constraints import constrain, with_extra
 from planner._plans.listing import Part, peel, reduce
 from planner._plans.task import Task, largest_cover, new_task
-from reviewgraph import Reviews, doubly_connected_components
+from reviewgraph import Reviews, Search
 from reviewgraph._base import Clock
-from reviewgraph.graph import random_assignment
+from reviewgraph.graph import doubly_connected_components, random_assignment
 from reviewgraph.graph.components import recoverability
 from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.naive_joins import fewest_joins, groups_by_price
@@ -32,7 +32,7 @@ def wrong_by(reviews: Reviews, value: int, parts: tuple[int, ...], fixed: int = 
 
 def task_of(covers: list[set[int]], n_items: int) -> Task:
     rows = [(j, i) for j, cover in enumerate(covers) for i in sorted(cover)]
-    return new_task(constrain(Reviews.from_pairs(rows, reviewers=range(len(covers)), items=range(n_items))), 64)
+    return new_task(constrain(Reviews(rows, reviewers=range(len(covers)), items=range(n_items))), 64)
 
 
 def price_of(task: Task) -> tuple[int, list[listing.Levels]]:
@@ -176,7 +176,7 @@ def test_groups_that_meet_in_two_items_are_united() -> None:
     price, (level,) = price_of(task)
     assert price == 2
     assert follows(level.part, level.path or [])
-    plan = plan_extra_reviews(task.constraints.reviews)
+    plan = planner.plan(task.constraints.reviews)
     verify_plan(plan)
     assert (plan.status, plan.count) == ("optimal", 2)
 
@@ -200,7 +200,7 @@ def test_what_hangs_is_peeled(covers: dict[int, list[int]], price: int, left: in
 @given(cases())
 @examples(24)
 def test_the_verifier_replays_parts_and_groups(case: Case) -> None:
-    plan = plan_extra_reviews(case.reviews, time_limit=20, **case.options)
+    plan = planner.plan(case.reviews, search=Search(time_limit=20), **case.options)
     verify_plan(plan)
     listed = [place for place, bound in enumerate(plan.bounds) if bound.kind in ("parts", "groups")]
     if listed:
@@ -232,13 +232,13 @@ def test_the_last_merge_wastes_what_no_two_papers_hold(edges: list[tuple[int, in
 @pytest.mark.parametrize("seed", range(3))
 def test_fixed_reviews_that_merge_blocks_are_counted_once(seed: int) -> None:
     reviews = random_assignment(30, 20, 3, np.random.default_rng(seed))
-    free = plan_extra_reviews(reviews)
-    fixed = [(review.reviewer, review.item) for review in free.reviews[: free.count // 2 + 1]]
-    plan = plan_extra_reviews(reviews, fixed=fixed)
+    free = planner.plan(reviews)
+    fixed = [(review.reviewer, review.item) for review in free.added[: free.count // 2 + 1]]
+    plan = planner.plan(reviews, fixed=fixed)
     verify_plan(plan)
     assert free.status == plan.status == "optimal"
     assert plan.count == free.count
-    assert set(fixed) <= {(review.reviewer, review.item) for review in plan.reviews}
+    assert set(fixed) <= {(review.reviewer, review.item) for review in plan.added}
 
 
 @given(sparse_covers())

@@ -16,7 +16,7 @@ from reviewgraph._base import IntArray
 from tests.planner.plans.plan_cases import Case, cases, constrained
 from tests.trials import examples
 
-APART = Reviews.from_pairs([(j, (j, k)) for j in range(3) for k in range(3)])
+APART = Reviews([(j, (j, k)) for j in range(3) for k in range(3)])
 
 
 def oracle_of(case: Case) -> DoubleOracle:

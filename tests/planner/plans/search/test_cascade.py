@@ -52,7 +52,7 @@ def test_an_exception_in_a_kernel_ends_the_cascade(monkeypatch: pytest.MonkeyPat
     def interrupt(*given: object) -> None:
         raise KeyboardInterrupt
 
-    task = new_task(constrained(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 3)])), 64)
+    task = new_task(constrained(Reviews([("ann", 1), ("ann", 2), ("bob", 3)])), 64)
     monkeypatch.setattr(np, "concatenate", interrupt)
     with pytest.raises(KeyboardInterrupt):
         cascade.begin(task, 40, 0)
@@ -137,7 +137,7 @@ def chained() -> Task:
     from reviewgraph import Reviews
 
     readers = np.random.default_rng(0).permutation(np.repeat(np.arange(100), 3))
-    table = Reviews.from_pairs(sorted({(j, place // 3) for place, j in enumerate(readers.tolist())}))
+    table = Reviews(sorted({(j, place // 3) for place, j in enumerate(readers.tolist())}))
     return new_task(constrain(table), 200)
 
 

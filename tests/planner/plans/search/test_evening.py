@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews
+import planner
 from planner._plans.constraints import no_pairs
 from planner._plans.covering import cover, share
 from planner._plans.task import new_task
-from reviewgraph import Reviews
+from reviewgraph import Reviews, Search
 from reviewgraph._base import Clock
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import people_cases, plan_cases
@@ -40,7 +40,7 @@ def loads_of(case: people_cases.Case, chosen: tuple[tuple[int, int], ...]) -> li
 def test_loads_of_plans_are_no_smaller_than_is_proved_and_brute_force_finds(
     case: people_cases.Case, target: Any
 ) -> None:
-    plan = plan_extra_reviews(case.reviews, target, time_limit=60, **case.options)
+    plan = planner.plan(case.reviews, target=target, search=Search(time_limit=60), **case.options)
     verify_plan(plan)
     assume(plan.status.reaches and plan.count)
     assert plan.largest_load_lower_bound is not None
@@ -48,7 +48,7 @@ def test_loads_of_plans_are_no_smaller_than_is_proved_and_brute_force_finds(
     allowed, own = case.allowed(), plan.count - len(plan.constraints.fixed)
     if plan.status != "optimal" or comb(len(allowed), own) > MOST_SETS:
         return
-    fixed = sum(review.cost for review in plan.reviews) - case.price(
+    fixed = sum(review.cost for review in plan.added) - case.price(
         tuple(map(tuple, plan.pairs[len(plan.constraints.fixed) :].tolist()))
     )
     least = min(
@@ -88,22 +88,22 @@ def test_what_fills_needs_is_nearly_as_even_as_any_as_cheap(case: plan_cases.Cas
 
 def test_one_reviewer_gets_no_more_than_conflicts_force() -> None:
     # Ten papers with two reviews by the chairs, who take no more; four others may be asked.
-    table = Reviews.from_pairs([(chair, paper) for chair in "xy" for paper in range(10)])
-    plan = plan_extra_reviews(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10))
+    table = Reviews([(chair, paper) for chair in "xy" for paper in range(10)])
+    plan = planner.plan(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10))
     assert (plan.status, plan.count, plan.largest_load, plan.largest_load_lower_bound) == ("optimal", 10, 3, 3)
     # Only ann may read the first five papers: she must, and the others share what is left.
     barred = [(who, paper) for who in "bcd" for paper in range(5)]
-    plan = plan_extra_reviews(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10), conflicts=barred)
-    loads = {who: sum(review.reviewer == who for review in plan.reviews) for who in "abcd"}
+    plan = planner.plan(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10), conflicts=barred)
+    loads = {who: sum(review.reviewer == who for review in plan.added) for who in "abcd"}
     assert sorted(loads.values()) == [1, 2, 2, 5]
     assert loads["a"] == 5
     # Costs come first: ann for nothing, all others for something.
     free = {("a", paper): 0.0 for paper in range(8)}
-    plan = plan_extra_reviews(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10), cost=free)
+    plan = planner.plan(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10), cost=free)
     assert (plan.status, plan.cost, plan.largest_load) == ("optimal", 2.0, 8)
 
 
 def test_the_share_is_a_count_of_spare_loads() -> None:
-    table = Reviews.from_pairs([("x", 1), ("y", 1), ("z", 1)], items=range(10))
+    table = Reviews([("x", 1), ("y", 1), ("z", 1)], items=range(10))
     task = new_task(constrained(table, capacity={"x": 1, "y": 9, "z": 9}), 64)
     assert [share(task, count) for count in (0, 1, 3, 4, 5, 6)] == [0, 1, 1, 2, 2, 3]

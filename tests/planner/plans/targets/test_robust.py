@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planner import plan_extra_reviews
+import planner
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.targets import target_named
 from planner._plans.task import Loss, Losses, after_loss, new_task
-from reviewgraph import Reviews
+from reviewgraph import Reviews, Search
 from reviewgraph.graph.levels import ALL
 from tests.planner.plans import naive_plans, people_cases
 from tests.planner.plans.checking import InvalidPlan, verify_plan
@@ -22,10 +22,10 @@ from tests.trials import NIGHTLY, trials
 ROBUST = [level for level in ALL if level.outlives]
 ROBUST_NAMES = [level.name for level in ROBUST]
 #: Double, and apart without ann, or without her review of paper 1.
-TABLE = Reviews.from_pairs(
+TABLE = Reviews(
     [(name, i) for name, items in (("ann", "123"), ("bob", "234"), ("cleo", "456"), ("dan", "156")) for i in items]
 )
-RING = Reviews.from_pairs([(j, (j + step) % 6) for j in range(6) for step in range(3)])
+RING = Reviews([(j, (j + step) % 6) for j in range(6) for step in range(3)])
 
 
 def instance(rng: np.random.Generator) -> Case:
@@ -38,7 +38,7 @@ def instance(rng: np.random.Generator) -> Case:
         options["capacity"] = {j: int(rng.integers(0, 4)) for j in range(M + 1)}
     if rng.random() < 0.3:
         options["cost"] = {(j, i): float(rng.integers(0, 3)) for j in range(M) for i in range(N)}
-    return Case(Reviews.from_pairs(rows, reviewers=range(M), items=range(N)), options)
+    return Case(Reviews(rows, reviewers=range(M), items=range(N)), options)
 
 
 @pytest.mark.slow
@@ -48,9 +48,9 @@ def test_no_two_colleagues_are_planned_for_one_paper(target: str) -> None:
     for _ in range(4 if NIGHTLY else 2):
         M, N = int(rng.integers(4, 8)), int(rng.integers(3, 6))
         rows = [(j, i) for j in range(M) for i in range(N) if rng.random() < 0.35]
-        table = Reviews.from_pairs(rows, reviewers=range(M), items=range(N))
+        table = Reviews(rows, reviewers=range(M), items=range(N))
         homes = {j: int(rng.integers(1, 4)) for j in range(M)}
-        plan = plan_extra_reviews(table, target, institutions=homes, time_limit=0.3)
+        plan = planner.plan(table, target=target, institutions=homes, search=Search(time_limit=0.3))
         verify_plan(plan)
         # Few people and few homes: where brute force is quick it has the last word on what is possible.
         if plan.status in ("optimal", "infeasible"):
@@ -67,7 +67,7 @@ def test_plans_are_as_good_as_brute_force(target: str) -> None:
     for _ in range(trials(12)):
         case = instance(rng)
         expected = naive_plans.smallest_plan(*case.naive(), target, most_sets=1_500)
-        plan = plan_extra_reviews(case.reviews, target, time_limit=20, **case.options)
+        plan = planner.plan(case.reviews, target=target, search=Search(time_limit=20), **case.options)
         verify_plan(plan)
         if expected is None:
             assert plan.status == "infeasible"
@@ -91,19 +91,19 @@ def test_losses_are_found_and_barred(target: str) -> None:
 
 def test_a_review_of_the_plan_may_be_the_one_that_is_lost() -> None:
     """A plan of one review that mends the table cannot survive the loss of that review."""
-    table = Reviews.from_pairs([(j, i) for j in range(3) for i in range(4)], items=range(5))
-    assert plan_extra_reviews(table).count == 1
-    plan = plan_extra_reviews(table, "survives-review")
+    table = Reviews([(j, i) for j in range(3) for i in range(4)], items=range(5))
+    assert planner.plan(table).count == 1
+    plan = planner.plan(table, target="survives-review")
     assert (plan.status, plan.count) == ("optimal", 2)
-    assert not Losses(single=True).failing(plan.reviews_with_plan)
+    assert not Losses(single=True).failing(plan.reviews)
     assert Losses(single=True).failing(table) == [Loss()]
-    assert len({review.reviewer for review in plan.reviews}) == 2
+    assert len({review.reviewer for review in plan.added}) == 2
 
 
 def test_one_review_is_never_enough_where_groups_are_apart_and_it_may_be_lost() -> None:
     """No link is missing between four reviewers with a paper for every two; yet no one paper may compare others."""
-    table = Reviews.from_pairs([(j, (i, k)) for i in range(4) for k in range(i + 1, 4) for j in (i, k)])
-    plan = plan_extra_reviews(table, "survives-review")
+    table = Reviews([(j, (i, k)) for i in range(4) for k in range(i + 1, 4) for j in (i, k)])
+    plan = planner.plan(table, target="survives-review")
     (bound,) = [bound for bound in plan.bounds if bound.kind == "a loss"]
     assert bound.value == 2
     assert bound.sentence == "with nothing lost, 1 review is missing, and one review more, for one of these may be lost"
@@ -114,9 +114,9 @@ def test_one_review_is_never_enough_where_groups_are_apart_and_it_may_be_lost() 
 
 @pytest.mark.parametrize("target", ROBUST_NAMES)
 def test_a_plan_that_does_not_survive_is_refused(target: str) -> None:
-    plan = plan_extra_reviews(TABLE, target)
+    plan = planner.plan(TABLE, target=target)
     verify_plan(plan)
-    short = replace(plan, reviews=plan.reviews[:-1], pairs=plan.pairs[:-1], status="feasible", bounds=(), least_load=0)
+    short = replace(plan, added=plan.added[:-1], pairs=plan.pairs[:-1], status="feasible", bounds=(), least_load=0)
     with pytest.raises(InvalidPlan, match=f"the level {target}, or what every paper needs, is not reached"):
         verify_plan(short)
     for bound in plan.bounds:

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews
+import planner
 from planner._plans.arrivals import joins
 from planner._plans.constraints import constrain
 from planner._plans.targets import target_named
 from planner._plans.task import new_task
-from reviewgraph import Reviews
+from reviewgraph import Reviews, Search
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases
@@ -54,9 +54,9 @@ def test_groups_are_those_of_brute_force(case: Case, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_whole_plan_ends_with_all_papers_in_one_group(name: str) -> None:
-    plan = plan_extra_reviews(Reviews.from_pairs(PIECES), name)
-    assert plan.reviews[-1].covers == 7
-    assert [review.covers for review in plan.reviews] == sorted(review.covers for review in plan.reviews)
+    plan = planner.plan(Reviews(PIECES), target=name)
+    assert plan.added[-1].covers == 7
+    assert [review.covers for review in plan.added] == sorted(review.covers for review in plan.added)
 
 
 def test_recoverable_blocks_become_one_though_no_two_share_two_papers() -> None:
@@ -74,22 +74,22 @@ def test_recoverable_blocks_become_one_though_no_two_share_two_papers() -> None:
         ("d", 3),
         ("d", 5),
     ]
-    table = Reviews.from_pairs(rows)
-    plan = plan_extra_reviews(table, "recoverable", fixed=[("d", 6)])
+    table = Reviews(rows)
+    plan = planner.plan(table, target="recoverable", fixed=[("d", 6)])
     assert plan.count == 1
-    assert plan.reviews[0].joins == "joins groups of 2, 3 and 2 more"
-    assert plan.reviews[0].covers == 6
-    double = plan_extra_reviews(table, "double", fixed=[("d", 6)], max_reviews=1)
-    assert double.reviews[0].joins == "joins a group of 2 papers"
-    assert double.reviews[0].covers == 3
+    assert plan.added[0].joins == "joins groups of 2, 3 and 2 more"
+    assert plan.added[0].covers == 6
+    double = planner.plan(table, target="double", fixed=[("d", 6)], n=1)
+    assert double.added[0].joins == "joins a group of 2 papers"
+    assert double.added[0].covers == 3
 
 
 def test_order_of_arrival_decides_what_is_said_not_what_is_reached() -> None:
     rng = np.random.default_rng(2)
     rows = [(j, int(i)) for j in range(8) for i in rng.permutation(14)[:2]]
-    table = Reviews.from_pairs(rows, items=range(14))
+    table = Reviews(rows, items=range(14))
     for name in NAMES:
-        plan = plan_extra_reviews(table, name, time_limit=5)
+        plan = planner.plan(table, target=name, search=Search(time_limit=5))
         task = new_task(plan.constraints, plan.count + 4)
         ends = {joins(task, target_named(name), plan.pairs[rng.permutation(plan.count)])[1][-1] for _ in range(5)}
         assert ends == {14}

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reviewgraph.formats.files import cut
-from reviewgraph.graph.closure import replay
-from reviewgraph.graph.levels import Connected, Double, Recoverable, SurvivesReview, level_named
-from reviewgraph.verify.graphs import (
+from reviewgraph._verify.graphs import (
     TooLarge,
     groups,
     holds,
     missing_links,
     pieces,
 )
+from reviewgraph.formats.files import cut
+from reviewgraph.graph.closure import replay
+from reviewgraph.graph.levels import Connected, Double, Recoverable, SurvivesReview, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from reviewgraph._base.arrays import FloatArray
-    from reviewgraph.verify.graphs import Pair
-    from reviewgraph.verify.rules import PlainRules
+    from reviewgraph._verify.graphs import Pair
+    from reviewgraph._verify.rules import PlainRules
 
 
 # Expansion: a bound for *double* from the covers of the doubly connected components.

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from reviewgraph.verify.graphs import Table
+from reviewgraph._verify.graphs import Table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from reviewgraph.verify.answers import Findings
-    from reviewgraph.verify.graphs import Pair
+    from reviewgraph._verify.answers import Findings
+    from reviewgraph._verify.graphs import Pair
 
 
 AT_MOST = "--at-most"

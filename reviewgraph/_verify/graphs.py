@@ -132,8 +132,9 @@ def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = 
 
     Examples
     --------
-    >>> from reviewgraph import Reviews, doubly_connected_components
-    >>> pair = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)])
+    >>> from reviewgraph import Reviews
+    >>> from reviewgraph.graph import doubly_connected_components
+    >>> pair = Reviews([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)])
     >>> verify_merges(pair, doubly_connected_components(pair).merges).tolist()
     [0, 0]
     """
@@ -281,7 +282,7 @@ def table_of(reviews: Reviews) -> Table:
     """Return a table of reviews by name.
 
     >>> from reviewgraph import Reviews
-    >>> table_of(Reviews.from_pairs([("ann", 1, 2.0), ("bob", 1)])).score
+    >>> table_of(Reviews([("ann", 1, 2.0), ("bob", 1)])).score
     {('ann', '1'): 2.0, ('bob', '1'): None}
     """
     reviewers, items = (tuple(map(str, labels)) for labels in (reviews.reviewers, reviews.items))

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph._verify.answers import Answer, Findings, expecting_keys
+from reviewgraph._verify.graphs import TooLarge, holds
+from reviewgraph._verify.rules import check_market
 from reviewgraph.graph.levels import ALL_NAMES
-from reviewgraph.verify.answers import Answer, Findings, expecting_keys
-from reviewgraph.verify.graphs import TooLarge, holds
-from reviewgraph.verify.rules import check_market
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reviewgraph.verify.graphs import Pair
-    from reviewgraph.verify.rules import Market
+    from reviewgraph._verify.graphs import Pair
+    from reviewgraph._verify.rules import Market
 
 REACHED = {"optimal", "feasible"}
 #: Relative difference of sums of affinities: they have many terms, and solvers have tolerances.
@@ -179,7 +179,7 @@ def most_affinity(market: Market, need: Mapping[str, int]) -> float | None:
     A linear programme with a variable of 0 to 1 for each pair: its matrix is totally unimodular, so that an optimum has
     whole numbers. Raises TooLarge.
 
-    >>> from reviewgraph.verify.rules import Market
+    >>> from reviewgraph._verify.rules import Market
     >>> affinity = {("ann", "p"): 1.0, ("ann", "q"): 0.5, ("bob", "p"): 0.9, ("bob", "q"): 0.1}
     >>> market = Market({"p": 1, "q": 1}, {"ann": (0, 1), "bob": (0, 1)}, affinity)
     >>> most_affinity(market, market.demand)

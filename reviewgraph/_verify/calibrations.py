@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reviewgraph._base.arrays import order_of, reaches
+from reviewgraph._verify.answers import Answer, Findings, expecting_keys
+from reviewgraph._verify.graphs import Table, pieces
 from reviewgraph.graph.levels import LARGEST_SHARE
-from reviewgraph.verify.answers import Answer, Findings, expecting_keys
-from reviewgraph.verify.graphs import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from reviewgraph._base.arrays import FloatArray
-    from reviewgraph.verify.graphs import Table
+    from reviewgraph._verify.graphs import Table
 
 #: Half the width of a central 90 % interval, in standard errors.
 REACH = 1.6448536269514722

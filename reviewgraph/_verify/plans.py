@@ -11,10 +11,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reviewgraph.graph.levels import ALL_NAMES, Double
-from reviewgraph.verify.answers import Answer, Findings, expecting_keys
-from reviewgraph.verify.bounds import Case
-from reviewgraph.verify.graphs import (
+from reviewgraph._verify.answers import Answer, Findings, expecting_keys
+from reviewgraph._verify.bounds import Case
+from reviewgraph._verify.graphs import (
     TooLarge,
     groups,
     highest_level,
@@ -25,10 +24,11 @@ from reviewgraph.verify.graphs import (
     missing_links,
     pieces,
 )
-from reviewgraph.verify.rules import PlainRules, check_rules
+from reviewgraph._verify.rules import PlainRules, check_rules
+from reviewgraph.graph.levels import ALL_NAMES, Double
 
 if TYPE_CHECKING:
-    from reviewgraph.verify.graphs import Pair, Table
+    from reviewgraph._verify.graphs import Pair, Table
 
 REACHING = {"optimal", "feasible", "extended"}
 PARTIAL = {"budget_exhausted", "level_missed", "best_effort"}

@@ -1,0 +1,44 @@
+"""What independent code finds of calibrations; see :func:`reviewgraph._verify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from lsc.methods import METHODS
+from reviewgraph._base import InputError, plain
+from reviewgraph._verify import Answer, Findings, Wanted, table_of, verify_calibration
+from reviewgraph.table import as_reviews
+
+if TYPE_CHECKING:
+    from lsc.calibration import Calibration
+    from lsc.estimate import Estimate
+    from reviewgraph.io import Rules
+
+
+def _is_optimal(estimate: Calibration) -> bool:
+    """Whether qualities are those of a point that satisfies the conditions of optimality."""
+    solved = estimate.solution
+    reported = solved.scale.apply(solved.quality, solved.group)
+    same = np.allclose(estimate.quality, reported, rtol=1e-9, atol=1e-9 * float(np.ptp(reported)), equal_nan=True)
+    return bool(same) and estimate.is_optimal()
+
+
+def of_estimate(estimate: Estimate, reviews: Any, rules: Rules) -> Findings:
+    """Return the findings on an estimate, from the scores."""
+    if rules.stated:
+        message = f"{rules.stated[0]}: expected no rules with a calibration, found one; leave it out"
+        raise InputError(message)
+    table = table_of(as_reviews(reviews))
+    content = plain(estimate.to_dict())
+    likely = [name for name, method in METHODS.items() if method.probabilities]
+    fitted = [name for name, method in METHODS.items() if "hypothesis" in method.options]
+    wanted = Wanted(method=estimate.method, named=True, by_piece=[*fitted, *likely], probabilities=likely)
+    findings = verify_calibration(Answer("calibration", "calibrate", content), table, wanted)
+    if estimate.method in fitted:
+        findings.expect(_is_optimal(cast("Calibration", estimate)), "quality: not a solution of least squares")
+        findings.check("the conditions of optimality, by code that no solver uses")
+    else:
+        findings.not_checked("quality: no equations of this method are checked here; calibrate again and compare")
+    return findings

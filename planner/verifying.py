@@ -1,0 +1,64 @@
+"""What independent code finds of plans and assignments; see :func:`reviewgraph._verify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner._assign.inputs import Constraints, build, scored_pairs
+from planner._plans.check import findings_of, plain_panels
+from planner.rules import asked_rules
+from reviewgraph._verify import Answer, Findings, Market, table_of, verify_assignment
+from reviewgraph.io import AssignmentRules
+from reviewgraph.table import as_reviews
+
+if TYPE_CHECKING:
+    from planner._assign.assignment import Assignment
+    from planner._plans.plan import Plan
+    from reviewgraph.io import Rules
+
+
+def of_plan(plan: Plan, reviews: Any, rules: Rules) -> Findings:
+    """Return the findings on a plan under some rules, and whether it was made from these reviews."""
+    findings = findings_of(plan, rules if rules.stated else None)
+    ours = set(table_of(as_reviews(reviews)).score)
+    theirs = set(table_of(plan.constraints.reviews).score)
+    # Reviews by people who are gone are left out.
+    same = theirs <= ours if rules.gone is not None else theirs == ours
+    findings.expect(same, f"reviews: made from {len(theirs)} reviews, which are not the {len(ours)} that were passed")
+    return findings
+
+
+def of_assignment(assignment: Assignment, affinity: Any, rules: Rules) -> Findings:
+    """Return the findings on an assignment under some rules, from the affinities; codes serve as names."""
+    scored = scored_pairs(affinity, None, None, None)
+    stated = asked_rules("verify", rules, {}, ("demand", "load", *AssignmentRules.__annotations__))
+    stated = stated._in_order(scored.order)._with_shared(scored.reviewers, scored.items, scored.spellings)
+    constraints = Constraints(stated)
+    if assignment.usual_load is not None:
+        constraints = constraints._replace(usual_load=assignment.usual_load.load)
+    problem = build(scored, constraints)
+
+    names = [(str(j), str(i)) for j, i in zip(problem.reviewer.tolist(), problem.item.tolist(), strict=True)]
+    kept = np.flatnonzero(problem.given).tolist()
+    loads = zip(problem.least.tolist(), problem.load.tolist(), strict=True)
+    market = Market(
+        demand={str(item): number for item, number in enumerate(problem.demand.tolist())},
+        loads={str(reviewer): limits for reviewer, limits in enumerate(loads)},
+        affinity=dict(zip(names, problem.affinity.tolist(), strict=True)),
+        any_pair=False,
+        fixed=tuple(names[pair] for pair in kept),
+        target=assignment.target,
+        panels=tuple(plain_panels(problem)),
+        plain=assignment.randomised is None and problem.wrote is None,
+        named=True,
+    )
+    content = assignment.to_dict()
+    reviewer = {label: str(code) for code, label in enumerate(problem.reviewers)}
+    item = {label: str(code) for code, label in enumerate(problem.items)}
+    for review in content["reviews"]:
+        review.update(reviewer=reviewer[review["reviewer"]], item=item[review["item"]])
+    for lacking in content["short"] or ():
+        lacking["item"] = item[lacking["item"]]
+    return verify_assignment(Answer("assignment", "assign", content), market)

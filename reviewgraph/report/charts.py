@@ -1,0 +1,411 @@
+"""Charts: each is drawn as SVG at a width in pixels, and with Matplotlib on axes in the units of its data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from reviewgraph._base.arrays import snapped
+from reviewgraph._base.page import Picture
+from reviewgraph._base.text import ranging
+from reviewgraph.report.groups import Groups, group_map, kinds_of, lay_out, node_radii
+from reviewgraph.report.pictures import LETTER, NAMED, Drawing, Labels, Scale, across, legend, mark, upward
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from reviewgraph._base.arrays import FloatArray, IntArray
+
+#: Marker, colour and filling of each kind of mark.
+MARKERS = {
+    "dot": ("o", "C0", "C0"),
+    "hollow": ("o", "C0", "white"),
+    "diamond": ("D", "C1", "C1"),
+    "up": ("^", "C2", "C2"),
+    "down": ("v", "C3", "C3"),
+}
+#: Colours of groups on a map, by kind.
+COLOURS = {"group": "C0", "hanging": "C1", "apart": "C3"}
+#: Units in which the circles of a map are packed.
+SIDE = 760.0
+
+Worded = Callable[[str], str]
+
+
+#: Bars of one picture; more values are binned.
+MOST = 12
+#: Bins of a histogram.
+BINS = 10
+#: Distance of bars.
+BAR_STEP = 26
+#: Maximum part of the width for names.
+BARS_NAMED = 0.4
+
+
+class Bar(NamedTuple):
+    """A bar: its name, its length, whether it is emphasised, and the values that it stands for, if they are numbers."""
+
+    name: str
+    number: float
+    stands_out: bool = False
+    edges: tuple[float, float] | None = None
+
+
+def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
+    """Return a bar for each number that occurs, binned where there are many; those below ``low`` are emphasised.
+
+    >>> [bar[:3] for bar in tally(np.array([3, 3, 1, 4]), low=2)]
+    [('1', 1, True), ('3', 2, False), ('4', 1, False)]
+    >>> [bar.name for bar in tally(np.arange(24))][:2]
+    ['0 to 1', '2 to 3']
+    """
+    if not numbers.size:
+        return []
+    value, count = np.unique(numbers, return_counts=True)
+    if value.size <= MOST:
+        counts = zip(value.tolist(), count.tolist(), strict=True)
+        return [Bar(f"{v:,}", c, v < low, (v - 0.4, v + 0.4)) for v, c in counts]
+    least = int(value[0])
+    most = int(value[-1])
+    step = -(-(most - least + 1) // MOST)
+    total = np.bincount((value - least) // step, weights=count)
+    starts = [least + step * place for place in range(total.size)]
+    return [
+        Bar(
+            ranging(start, min(start + step - 1, most)),
+            int(number),
+            start + step <= low,
+            (start - 0.5, start + step - 0.5),
+        )
+        for start, number in zip(starts, total.tolist(), strict=True)
+    ]
+
+
+def histogram(values: FloatArray) -> list[Bar]:
+    """Return bars of equal bins of some values; one where these are tied.
+
+    >>> [(bar.name, bar.number) for bar in histogram(np.array([0.0, 0.5, 1.0]))][::5]
+    [('0 to 0.1', 1), ('0.5 to 0.6', 1)]
+    """
+    rounded = snapped(values)
+    if rounded.min() == rounded.max():
+        return [Bar(f"{rounded.min():.3g}", rounded.size)]
+    # A value that is tied with an edge is above it.
+    edge = np.linspace(rounded.min(), rounded.max(), BINS + 1)
+    tied = snapped(np.concatenate([edge, rounded]))
+    place = np.searchsorted(tied[: edge.size], tied[edge.size :], "right") - 1
+    count = np.bincount(np.minimum(place, BINS - 1), minlength=BINS).tolist()
+    bins = zip(edge.tolist(), edge[1:].tolist(), count, strict=False)
+    return [Bar(f"{low:.3g} to {high:.3g}", number, edges=(low, high)) for low, high, number in bins]
+
+
+@dataclass(frozen=True)
+class BarChart:
+    """Bars: ``unit`` is what their names count, ``up`` what their lengths are."""
+
+    rows: Sequence[Bar]
+    unit: str
+    up: str = "number"
+
+    def __call__(self, width: int) -> Drawing:
+        """Return the bars as SVG."""
+        most = int(BARS_NAMED * width / LETTER)
+        names = [bar.name if len(bar.name) <= most else f"{bar.name[: most - 1]}…" for bar in self.rows]
+        # Addresses are wider than the mean of letters.
+        left = max(map(len, [*names, self.unit])) * LETTER * 1.12 + 12
+        room = width - left - 8 - LETTER * max((len(f"{bar.number:,}") for bar in self.rows), default=1)
+        longest = max((bar.number for bar in self.rows), default=1) or 1
+        drawing = Drawing(width, 24 + BAR_STEP * len(self.rows))
+        drawing.text(left - 12, 12, self.unit, "axis", "end")
+        for place, bar in enumerate(self.rows):
+            y = 22 + BAR_STEP * place
+            length = max(room * bar.number / longest, 1.0 if bar.number else 0.0)
+            drawing.text(left - 12, y + 14, names[place], "tick", "end")
+            kind = "bar stands-out" if bar.stands_out else "bar"
+            drawing.box(left, y, length, 18, kind, f"{bar.name}: {bar.number:,}")
+            drawing.text(left + length + 6, y + 14, f"{bar.number:,}", "value")
+        return drawing
+
+    def on(self, ax: Axes, worded: Worded) -> None:
+        """Draw the bars where their values are, or side by side where they have none."""
+        numbers = [bar.number for bar in self.rows]
+        colours = ["C1" if bar.stands_out else "C0" for bar in self.rows]
+        edges = [bar.edges for bar in self.rows if bar.edges is not None]
+        if len(edges) == len(self.rows):
+            low, high = np.array(edges, np.float64).reshape(-1, 2).T
+            ax.bar(low, numbers, high - low, align="edge", color=colours, edgecolor="white")
+            if all(bar.name.isdecimal() for bar in self.rows):
+                ax.locator_params(axis="x", integer=True)
+        else:
+            ax.bar([bar.name for bar in self.rows], numbers, color=colours)
+        ax.set_xlabel(worded(self.unit))
+        ax.set_ylabel(worded(self.up))
+
+
+def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str, up: str = "number") -> Picture:
+    """Return a picture of bars, or a sentence where there is one; ``unit`` is what their names count.
+
+    >>> chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews").instead
+    'Reviews per paper: 3, for all 40.'
+    """
+    instead = ""
+    if not rows:
+        instead = f"{title}: none."
+    elif len(rows) == 1:
+        instead = f"{title}: {rows[0].name}, for all {rows[0].number:,}."
+    return Picture(name, title, words, BarChart(rows, unit, up), instead)
+
+
+#: Height of a plot of ranked values.
+HEIGHT = 260
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Values in the order drawn, with intervals, shapes (n,), NaN where unknown, marks and names.
+
+    ``labelled`` are those with labels as far as there is room, the most important first.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    kinds: Sequence[str]
+    names: Sequence[str]
+    labelled: Sequence[int] = ()
+
+    @property
+    def seen(self) -> list[int]:
+        """Those with an interval."""
+        return np.flatnonzero(np.isfinite(self.low) & np.isfinite(self.high)).tolist()
+
+    def scale(self, start: float, end: float) -> Scale:
+        """Return the scale of values and intervals."""
+        return _roomy(np.concatenate([self.value, self.low[self.seen], self.high[self.seen]]), start, end)
+
+
+def _roomy(values: FloatArray, start: float, end: float) -> Scale:
+    """Return a scale with a margin around values."""
+    margin = 0.04 * float(np.ptp(values)) or 0.5
+    return Scale(float(values.min()) - margin, float(values.max()) + margin, start, end)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedChart:
+    """Values from left to right with their intervals.
+
+    ``up`` and ``along`` name the axes, ``meanings`` explain the marks; ``first`` is the rank of the first value.
+    Optional: ``line``, a value and its name; ``zone``, first and last rank on a grey background, and its name.
+    """
+
+    values: Ranked
+    up: str
+    along: str
+    meanings: Sequence[tuple[str, str]] = ()
+    first: int = 1
+    line: tuple[float, str] | None = None
+    zone: tuple[int, int, str] | None = None
+
+    def __call__(self, width: int) -> Drawing:
+        """Return the chart as SVG."""
+        values = self.values
+        first = self.first
+        line = self.line
+        zone = self.zone
+        drawing = Drawing(width, 0)
+        # What names a line or an area stands above the picture, where no mark is.
+        named = [(kind, entry[-1]) for kind, entry in (("cut", line), ("zone", zone)) if entry is not None]
+        top = legend(drawing, [*self.meanings, *named]) + 30
+        drawing.height = top + HEIGHT + 44
+        left = 44
+        right = width - 8
+        bottom = top + HEIGHT
+        y = values.scale(bottom, top)
+        x = Scale(float(first), max(float(first + len(values.names) - 1), first + 1.0), left + 8, right - 8)
+        if zone is not None:
+            start, end = (min(max(x(rank), left), right) for rank in (zone[0] - 0.5, zone[1] + 0.5))
+            drawing.box(start, top, end - start, HEIGHT, "zone", zone[2])
+        upward(drawing, y, left, right, self.up)
+        across(drawing, x, bottom, bottom, self.along, max(4, width // 90), whole=True)
+        if line is not None:
+            drawing.line(left, y(line[0]), right, y(line[0]), "cut", line[1])
+        ends = zip(values.names, values.value.tolist(), values.low.tolist(), values.high.tolist(), strict=True)
+        tooltips = [
+            f"{name}: {value:.2f}" + (f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else "")
+            for name, value, low, high in ends
+        ]
+        places = [x(place) for place in range(first, len(values.names) + first)]
+        _draw(drawing, values, places, y, tooltips, Labels(drawing, top, [(0, top, left, bottom)]))
+        return drawing
+
+    def on(self, ax: Axes, worded: Worded) -> None:
+        """Draw values over their ranks."""
+        if self.zone is not None:
+            ax.axvspan(self.zone[0] - 0.5, self.zone[1] + 0.5, color="0.9", zorder=0, label=worded(self.zone[2]))
+        places = np.arange(self.first, self.first + self.values.value.size, dtype=np.float64)
+        _points(ax, self.values, places, self.meanings, worded)
+        _finish(ax, self.along, self.up, self.line, worded)
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedChart:
+    """Each paper at its values ``before`` and now, with a line where they are equal.
+
+    ``along`` and ``up`` name the axes, ``meanings`` explain the marks; at ``cut``, a value and its name, is a line.
+    """
+
+    papers: Ranked
+    before: FloatArray
+    along: str
+    up: str
+    meanings: Sequence[tuple[str, str]]
+    cut: tuple[float, str] | None = None
+
+    def __call__(self, width: int) -> Drawing:
+        """Return the chart as SVG."""
+        papers = self.papers
+        before = self.before
+        cut = self.cut
+        drawing = Drawing(width, 0)
+        # What names a line stands above the picture, where no mark is.
+        top = legend(drawing, [*self.meanings, *([("cut", cut[1])] if cut is not None else [])]) + 30
+        left = 44
+        right = width - 10
+        bottom = top + min(0.62 * width, 460)
+        drawing.height = bottom + 44
+        x = _roomy(before, left + 4, right)
+        y = papers.scale(bottom, top)
+        upward(drawing, y, left, right, self.up)
+        across(drawing, x, top, bottom, self.along, width // 90)
+        low = max(x.low, y.low)
+        high = min(x.high, y.high)
+        if high > low:
+            drawing.line(x(low), y(low), x(high), y(high), "level", "where both are equal")
+        if cut is not None:
+            drawing.line(left, y(cut[0]), right, y(cut[0]), "cut", cut[1])
+        now = zip(papers.names, before.tolist(), papers.value.tolist(), strict=True)
+        tooltips = [f"{name}: {first:.2f}, then {second:.2f}" for name, first, second in now]
+        places = _beside(before, x)
+        # Pixels grow downwards; labels keep off the intervals.
+        taken = [(places[k] - 1, y(papers.high[k]), places[k] + 1, y(papers.low[k])) for k in papers.seen]
+        _draw(drawing, papers, places, y, tooltips, Labels(drawing, top, taken))
+        return drawing
+
+    def on(self, ax: Axes, worded: Worded) -> None:
+        """Draw values now over those before, with a line where they are equal."""
+        middle = float(np.mean(self.before))
+        ax.axline((middle, middle), slope=1, color="0.7", linewidth=1, zorder=0)
+        _points(ax, self.papers, self.before, self.meanings, worded)
+        _finish(ax, self.along, self.up, self.cut, worded)
+
+
+def _beside(values: FloatArray, x: Scale) -> list[float]:
+    """Return the pixels of values, equal ones side by side."""
+    value, group, count = np.unique(values, return_inverse=True, return_counts=True)
+    room = 0.6 * float(np.diff(value).min(initial=np.inf)) if value.size > 1 else 0.0
+    order = np.lexsort((np.arange(group.size), group))
+    place = np.empty(group.size)
+    place[order] = np.concatenate([np.arange(size) for size in count.tolist()])
+    # From -1/2 to 1/2 of the room between two values.
+    offset = (place + 0.5) / count[group] - 0.5
+    return [x(at) for at in (values + room * offset).tolist()]
+
+
+def _draw(
+    drawing: Drawing, values: Ranked, places: Sequence[float], y: Scale, tooltips: Sequence[str], labels: Labels
+) -> None:
+    """Draw all intervals as one path, the marks on it, emphasised ones last, and their labels."""
+    many = " many" if len(places) > (drawing.width - 60) / 4 else ""
+    intervals = (f"M{places[k]:.1f} {y(values.low[k]):.1f}V{y(values.high[k]):.1f}" for k in values.seen)
+    drawing.path("".join(intervals), f"interval{many}")
+    marks = [(place, y(value)) for place, value in zip(places, values.value.tolist(), strict=True)]
+    for kind in dict.fromkeys(sorted(values.kinds, key=lambda kind: kind in ("up", "down", "diamond"))):
+        chosen = [place for place, of in enumerate(values.kinds) if of == kind]
+        # Too many marks for tooltips are one path.
+        if len(chosen) > NAMED and kind in ("dot", "hollow"):
+            drawing.dots((marks[k] for k in chosen), kind)
+            continue
+        for k in chosen:
+            mark(drawing, *marks[k], kind, tooltips[k], 3.0)
+    labels.taken += [(x - 4.0, height - 4.0, x + 4.0, height + 4.0) for x, height in marks]
+    for k in values.labelled:
+        labels.write(*marks[k], values.names[k])
+
+
+def _points(ax: Axes, values: Ranked, places: FloatArray, meanings: Sequence[tuple[str, str]], worded: Worded) -> None:
+    """Draw intervals, marks by kind, and the labels of some."""
+    seen = values.seen
+    ax.vlines(places[seen], values.low[seen], values.high[seen], color="0.7", linewidth=1, zorder=1)
+    words = dict(meanings)
+    for kind in dict.fromkeys(values.kinds):
+        marker, edge, face = MARKERS[kind]
+        chosen = [place for place, of in enumerate(values.kinds) if of == kind]
+        label = worded(words[kind]) if kind in words else None
+        ax.scatter(
+            *(places[chosen], values.value[chosen]),
+            marker=marker,
+            facecolor=face,
+            edgecolor=edge,
+            s=24,
+            zorder=2,
+            label=label,
+        )
+    for k in values.labelled:
+        at = (float(places[k]), float(values.value[k]))
+        ax.annotate(values.names[k], at, (5, 4), textcoords="offset points", fontsize="small")
+
+
+def _finish(ax: Axes, along: str, up: str, line: tuple[float, str] | None, worded: Worded) -> None:
+    """Draw a line at a value, and name axes and marks."""
+    if line is not None:
+        ax.axhline(line[0], color="0.3", linestyle="--", linewidth=1, zorder=1, label=worded(line[1]))
+    ax.set_xlabel(worded(along))
+    ax.set_ylabel(worded(up))
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(fontsize="small")
+
+
+@dataclass(frozen=True, eq=False)
+class MapChart:
+    """The map of groups."""
+
+    groups: Groups
+
+    def __call__(self, width: int) -> Drawing:
+        """Return the map as SVG."""
+        return group_map(self.groups, width)
+
+    def on(self, ax: Axes, worded: Worded) -> None:
+        """Draw circles, lines for shared papers, and dashed ones for planned reviews; places have no unit."""
+        from matplotlib.collections import LineCollection, PatchCollection
+        from matplotlib.patches import Circle
+
+        groups = self.groups
+        radius = node_radii(groups, SIDE)
+        place, _ = lay_out(groups.spread, radius, groups.pieces, SIDE)
+        n = len(groups.names)
+        ax.add_collection(LineCollection([*place[groups.joined]], colors="0.7", linewidths=1, zorder=1))
+        if groups.extra.size:
+            extra: Any = {"colors": "C2", "linestyles": "dashed", "linewidths": 1.5, "label": worded("extra review")}
+            ax.add_collection(LineCollection([*place[groups.extra]], zorder=1, **extra))
+        ax.scatter(place[n:, 0], place[n:, 1], marker="D", s=12, color="0.5", zorder=2)
+        kinds = np.array(kinds_of(groups.piece, groups.hanging))
+        meanings = {"group": "group, as large as its papers", "hanging": "hangs by one paper", "apart": "cut off"}
+        for kind in dict.fromkeys(kinds.tolist()):
+            chosen = np.flatnonzero(kinds == kind).tolist()
+            circles = [Circle((place[k, 0], place[k, 1]), radius[k]) for k in chosen]
+            ax.add_collection(PatchCollection(circles, facecolor=COLOURS[kind], edgecolor="white", zorder=2))
+            ax.scatter([], [], color=COLOURS[kind], label=worded(meanings[kind]))
+        for number in range(min(n, 40)):
+            x, y = place[number].tolist()
+            ax.text(x, y, str(number + 1), ha="center", va="center", fontsize="small", color="white", zorder=3)
+        ax.set_aspect("equal")
+        ax.set_xlim(-4.0, SIDE + 4.0)
+        ax.set_ylim(float((place[:, 1] + radius).max()) + 1.0, -1.0)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize="small")

@@ -1,0 +1,61 @@
+"""Results verified in Python: what holds, and what was made under other rules or from other reviews."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reviewgraph as rg
+
+CHAIN = [("ann", 1, 2.0), ("ann", 2, 3.0), ("bob", 2, 4.0), ("bob", 3, 1.0)]
+SCORES = [(r, p, 2.0 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
+AFFINITY = {(f"r{j}", f"p{i}"): value for (j, i), value in np.ndenumerate(np.random.default_rng(0).random((6, 6)))}
+INSTITUTIONS = {f"r{j}": str(j % 3) for j in range(6)}
+
+
+def test_a_plan() -> None:
+    plan = rg.plan(CHAIN)
+    assert rg.verify(plan, CHAIN).good
+    assert rg.verify(plan, CHAIN, conflicts=[("ann", 3), ("bob", 1)]).good is False
+    assert "made from 4 reviews" in str(rg.verify(plan, CHAIN[:3]))
+
+
+@pytest.mark.parametrize("rules", [{"load": 3}, {}, {"load": 3, "institutions": INSTITUTIONS}])
+def test_an_assignment(rules: dict[str, Any]) -> None:
+    chosen = rg.assign(AFFINITY, 2, **rules)
+    assert rg.verify(chosen, AFFINITY, demand=2, **rules).good is not False
+    assert rg.verify(chosen, AFFINITY, demand=3, **rules).good is False
+    pair = chosen.to_dict()["reviews"][0]
+    barred = [(pair["reviewer"], pair["item"])]
+    assert rg.verify(chosen, AFFINITY, demand=2, conflicts=barred, **rules).good is False
+
+
+@pytest.mark.parametrize("hypothesis", ["linear", "offset", "monotone"])
+def test_least_squares(hypothesis: Any) -> None:
+    found = rg.calibrate(SCORES, "lsc", hypothesis=hypothesis)
+    assert rg.verify(found, SCORES).good
+    wrong = replace(found, quality=found.quality[::-1].copy())
+    assert rg.verify(wrong, SCORES).good is False
+
+
+def test_methods_without_equations_are_not_called_right() -> None:
+    page = rg.verify(rg.calibrate(SCORES), SCORES)
+    assert page.good is None
+    assert "no equations of this method" in str(page)
+
+
+def test_a_check() -> None:
+    report = rg.check(CHAIN)
+    assert rg.verify(report, CHAIN).good
+    assert rg.verify(report, CHAIN[:3]).good is False
+
+
+def test_what_is_no_result_is_refused() -> None:
+    reviews = rg.Reviews(CHAIN)
+    with pytest.raises(rg.InputError, match=r"^result: expected a plan, an assignment, a calibration or a check"):
+        rg.verify(reviews, reviews)
+    with pytest.raises(rg.InputError, match=r"^spare: expected no rules with a calibration"):
+        rg.verify(rg.calibrate(SCORES), SCORES, spare=1)
