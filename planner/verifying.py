@@ -9,6 +9,7 @@ import numpy as np
 from planner._assign.inputs import Constraints, build, scored_pairs
 from planner._plans.check import findings_of, plain_panels
 from planner.rules import asked_rules
+from reviewgraph._base import InputError, Result
 from reviewgraph._verify import Answer, Findings, Market, table_of, verify_assignment
 from reviewgraph.io import AssignmentRules
 from reviewgraph.table import as_reviews
@@ -32,9 +33,18 @@ def of_plan(plan: Plan, reviews: Any, rules: Rules) -> Findings:
 
 def of_assignment(assignment: Assignment, affinity: Any, rules: Rules) -> Findings:
     """Return the findings on an assignment under some rules, from the affinities; codes serve as names."""
+    if isinstance(affinity, Result):
+        message = (
+            f"reviews: expected the affinities that the assignment was made from, found a {type(affinity).__name__}; "
+            "pass what was passed to assign"
+        )
+        raise InputError(message)
     scored = scored_pairs(affinity, None, None, None)
     stated = asked_rules("verify", rules, {}, ("demand", "load", *AssignmentRules.__annotations__))
     stated = stated._in_order(scored.order)._with_shared(scored.reviewers, scored.items, scored.spellings)
+    if assignment.usual_load is None and stated.load is None:
+        message = "load: expected the load that was passed to assign, found none; pass load=, and demand= where it was"
+        raise InputError(message)
     constraints = Constraints(stated)
     if assignment.usual_load is not None:
         constraints = constraints._replace(usual_load=assignment.usual_load.load)

@@ -65,6 +65,10 @@ class Verification(Result):
         reviews: Reviews = self.result.reviews
         return reviews
 
+    def __bool__(self) -> bool:
+        """Whether the result holds: ``assert verify(...)`` fails where :attr:`good` is False or None."""
+        return self.good is True
+
     @property
     def good(self) -> bool | None:
         """Whether the result holds; None where a claim could not be checked."""
@@ -110,7 +114,8 @@ def verify(
     reviews
         The reviews, or for an assignment the affinities, that it was made from.
     rules
-        The rules that it was made under; none by default.
+        The rules that it was made under; none by default. An assignment also needs its ``demand`` and ``load``, where
+        they were passed to :func:`assign`.
     **options
         The same as keywords of their own, as in ``verify(plan, reviews, conflicts=pairs)``.
 
@@ -118,7 +123,7 @@ def verify(
     -------
     Verification
         ``Holds``, ``Refuted`` with the reasons, or ``Not refuted`` where a claim could not be checked; then what was
-        checked, and what was not. Its ``good`` is True, False or None.
+        checked, and what was not. Its ``good`` is True, False or None, and only True counts as true.
 
     Raises
     ------
@@ -134,7 +139,10 @@ def verify(
     """
     place = getattr(result, "_verified_by", None)
     if place is None:
-        message = f"result: expected a plan, an assignment, a calibration or a check, found {type(result).__name__}"
+        message = (
+            f"result: expected a plan, an assignment, a calibration or a check, found {type(result).__name__}; "
+            "saved results are verified by the command: reviewgraph verify FILE REVIEWS"
+        )
         raise InputError(message)
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     stated = replace(rules or Rules(), **given)

@@ -14,7 +14,7 @@ import numpy as np
 from planner._plans.constraints import HEEDED, constrain
 from planner._plans.outcome import PlanStatus
 from planner.rules import NO_MOST, asked_rules
-from reviewgraph._base import InputError
+from reviewgraph._base import InputError, counted
 from reviewgraph._verify import Answer, Findings, PanelRule, PlainRules, check_rules, table_of
 from reviewgraph._verify import verify_plan as verify_answer
 from reviewgraph.graph import ALL_NAMES
@@ -40,6 +40,9 @@ def findings_of(plan: Plan, rules: Rules | None = None) -> Findings:
         message = f"plan: there is no level {plan.target!r}, or no status {plan.status!r}"
         raise InputError(message)
     table = plan.constraints.reviews
+    if len(plan.added) != len(plan.pairs):
+        claims = f"added: lists {counted(len(plan.added), 'review')}, and pairs {len(plan.pairs)}"
+        return Findings(Answer("plan", "plan", {}), wrong=[claims])
     # Labels are for people, proofs use codes: both must name the same reviews.
     codes = [(table.reviewer_code.get(review.reviewer), table.item_code.get(review.item)) for review in plan.added]
     answer = _answer(plan)

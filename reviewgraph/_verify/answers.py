@@ -155,7 +155,9 @@ class Findings:
         return claimed_rows == actual_rows
 
     def check(self, words: str) -> None:
-        self.checked.append(words)
+        """Note what was checked, once: rules may be checked twice, as made and as asked."""
+        if words not in self.checked:
+            self.checked.append(words)
 
     def not_checked(self, words: str, *, decisive: bool = True) -> None:
         """Note what was not checked, and whether the answer rests on it."""

@@ -425,6 +425,12 @@ def check(
             message = "reviews: expected no other argument for a table in parts, found some; leave them out"
             raise InputError(message)
         return check_parts(reviews)
+    if isinstance(like, Result) and hasattr(like, "added"):
+        message = (
+            f"like: expected scored reviews of an earlier round, found a {type(like).__name__}; check(plan) checks the "
+            "table together with the plan"
+        )
+        raise InputError(message)
     whole = as_reviews(reviews)
     stated = stated_rules("check", rules, options, HEEDED)._in_order(Order.of(reviews, whole))
     reviews = without_gone(whole, stated.gone)

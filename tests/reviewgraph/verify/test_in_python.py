@@ -59,3 +59,30 @@ def test_what_is_no_result_is_refused() -> None:
         rg.verify(reviews, reviews)
     with pytest.raises(rg.InputError, match=r"^spare: expected no rules with a calibration"):
         rg.verify(rg.calibrate(SCORES), SCORES, spare=1)
+
+
+def test_a_verification_is_true_only_where_the_result_holds() -> None:
+    plan = rg.plan(CHAIN)
+    assert rg.verify(plan, CHAIN)
+    assert not rg.verify(plan, CHAIN[:3])
+    assert not rg.verify(rg.calibrate(SCORES), SCORES)
+
+
+def test_a_plan_that_lacks_a_review_is_refuted() -> None:
+    plan = rg.plan(CHAIN)
+    page = str(rg.verify(replace(plan, added=plan.added[:-1]), CHAIN))
+    assert page.startswith("REFUTED") and "and pairs" in page
+
+
+def test_an_assignment_is_verified_with_its_affinities_and_load() -> None:
+    chosen = rg.assign(AFFINITY, demand=2, load=3)
+    with pytest.raises(rg.InputError, match="pass load="):
+        rg.verify(chosen, AFFINITY, demand=2)
+    with pytest.raises(rg.InputError, match="expected the affinities"):
+        rg.verify(chosen, chosen.reviews, demand=2, load=3)
+
+
+def test_what_was_checked_twice_is_listed_once() -> None:
+    barred = [("ann", 3)]
+    checked = rg.verify(rg.plan(CHAIN, conflicts=barred), CHAIN, conflicts=barred).findings.checked
+    assert len(checked) == len(set(checked))
