@@ -478,7 +478,8 @@ class PosteriorEstimate(Estimate):
         Raises
         ------
         InputError
-            If there is no such picture, or ``n_selected`` is negative or more than the number of items with a score.
+            If there is no such picture, ``"line"`` comes without ``n_selected``, or ``n_selected`` is negative or more
+            than the number of items with a score.
         Incomparable
             If ``n_selected`` is given and :meth:`selection` raises it.
 
@@ -486,6 +487,9 @@ class PosteriorEstimate(Estimate):
         --------
         ``estimate.plot(n_selected=10).save("line.svg")`` writes the line of selection.
         """
+        if name == "line" and n_selected is None:
+            message = "n_selected: expected a number of papers with 'line', found None; pass n_selected=10, or \"20%\""
+            raise InputError(message)
         return self._picture(name, ax, selection=None if n_selected is None else self.selection(n_selected))
 
     @checked

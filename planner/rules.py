@@ -347,6 +347,10 @@ def asked_rules(
 ) -> Rules:
     """Return the rules of a call of the planner, also from a list of rules on panels; see ``stated_rules``."""
     if rules is not None and not isinstance(rules, Rules):
+        if isinstance(rules, Mapping):
+            words = "expected Rules, or a list of AtMost and AtLeast"
+            message = f"rules: {words}, found {listed([repr(rules)])}; pass Rules(**rules)"
+            raise InputError(message)
         panel_rules = list(rules)
         wrong = [rule for rule in panel_rules if not isinstance(rule, AtMost | AtLeast)]
         if wrong:

@@ -458,6 +458,11 @@ def test_what_comes_of_it(trap: Trap) -> None:
         (lambda: rg.calibrate(FRAME, random_state=3), "did you mean seed?"),
         (lambda: rg.calibrate(FRAME, hypotesis="offset"), "did you mean hypothesis?"),
         (lambda: Reviews(FRAME, critera=[]), "did you mean criteria?"),
+        (lambda: Reviews(FRAME, rater="reviewer"), "did you mean reviewer?"),
+        (lambda: check(FRAME, target="double"), "check(reviews).level == 'double'"),
+        (lambda: planner.plan(FRAME, coi=[]), "did you mean conflicts?"),
+        (lambda: assign(similarity=AFFINITY), "did you mean affinity?"),
+        (lambda: rg.compare(FRAME, cv=3), "did you mean folds?"),
     ],
 )
 def test_a_keyword_of_another_function_names_the_one_that_is_meant(call: Callable[[], Any], meant: str) -> None:
@@ -490,6 +495,61 @@ def estimate() -> Any:
 def test_a_label_that_is_not_there_is_told_from_one_of_another_type(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: estimate().selection(0.2), 'found 0.2; write "20%" for a share of the items'),
+        (lambda: estimate().plot("line"), "n_selected: expected a number of papers with 'line', found None"),
+        (lambda: rg.calibrate(FRAME, n_selected=2), "write calibrate(...).selection(2)"),
+        (lambda: rg.calibrate(FRAME, n_selected="20%"), "write calibrate(...).selection('20%')"),
+        (lambda: rg.plan(FRAME, rules={"spare": 1}), "pass Rules(**rules)"),
+        (lambda: rg.plan(FRAME, capacity=1), "spare=1 is the same number for every reviewer"),
+        (
+            lambda: check(FRAME, planner.plan(FRAME)),
+            "found a Plan; check(plan) checks the table together with the plan",
+        ),
+        (lambda: check(FRAME["score"]), "found Series; pass a data frame"),
+        (lambda: check(rg.stream_reviews("reviews.csv")), "open it first, as in with stream_reviews(path)"),
+    ],
+)
+def test_a_value_that_is_nearly_right_is_answered_with_what_to_write(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("result", "name", "place"),
+    [
+        (lambda: check(FRAME), "verdict", "summary().verdict"),
+        (lambda: check(FRAME), "groups", "to_frame('groups')"),
+        (lambda: planner.plan(FRAME), "level", "check(result).level"),
+        (lambda: planner.plan(FRAME), "asked", "added"),
+        (lambda: assign(AFFINITY), "total", "affinity"),
+        (lambda: estimate(), "sd", "standard_error"),
+        (lambda: calibrate(FRAME), "selection", "the posterior, calibrate(reviews)"),
+    ],
+)
+def test_an_attribute_under_another_name_says_where_the_content_is(
+    result: Callable[[], Any], name: str, place: str
+) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"has no attribute '{name}'; see {place}") + "$"):
+        getattr(result(), name)
+
+
+def test_the_reviews_of_a_plan_can_be_added_to_the_table() -> None:
+    plan = planner.plan(CLEAN, target="survives-reviewer")
+    assert plan.added
+    assert CLEAN.add(plan.added) == CLEAN.add(plan) == plan.reviews
+
+
+def test_groups_have_the_same_numbers_in_all_tables_of_a_check() -> None:
+    report = check([("a", 1), ("b", 2), ("b", 3), ("c", 2), ("c", 3), ("d", 4), ("d", 3)])
+    groups = report.to_frame("groups")
+    people = groups[groups["role"] == "reviewer"].set_index("label")["group"]
+    assert people.to_dict() == report.to_frame().set_index("reviewer")["group"].to_dict()
+    assert report.to_frame()["piece"].tolist() == [2, 1, 1, 1]
 
 
 REFUSED = assign(np.ones((3, 3)), demand=3, load=1)

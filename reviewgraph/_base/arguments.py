@@ -177,8 +177,24 @@ def refuse(name: str, value: Any, hint: str) -> Any:
 
 def _refuse(name: str, value: Any, accepted: tuple[Kind, ...]) -> None:
     if not any(kind.takes(value) for kind in accepted):
-        message = f"{name}: expected {' or '.join(kind.words for kind in accepted)}, found {listed([repr(value)])}"
+        words = " or ".join(kind.words for kind in accepted)
+        message = f"{name}: expected {words}, found {listed([repr(value)])}{_advice(name, value)}"
         raise InputError(message)
+
+
+def _advice(name: str, value: Any) -> str:
+    """Return what to write instead of a value that is often passed to an argument.
+
+    >>> _advice("n_selected", 0.2), _advice("n_selected", "x")
+    ('; write "20%" for a share of the items', '')
+    """
+    if name == "n_selected" and isinstance(value, float) and 0 < value < 1:
+        return f'; write "{100 * value:.3g}%" for a share of the items'
+    if name == "n_selected" and str(value).endswith("%"):
+        return f"; to select the best, write calibrate(...).selection({value!r})"
+    if name == "name" and hasattr(value, "axhline"):
+        return "; pass axes as ax=..."
+    return ""
 
 
 def as_numbers(name: str, values: Any) -> FloatArray:
@@ -308,9 +324,15 @@ MEANT: dict[str, tuple[str, ...]] = {
         ("demand", "min_reviews"),
     ),
     **dict.fromkeys(
-        ("budget", "k", "max_reviews", "max_review", "n_reviews", "n_extra", "num_reviews", "extra"),
+        ("budget", "k", "max_reviews", "max_review", "max_extra", "n_reviews", "n_extra", "num_reviews", "extra"),
         ("n", "n_selected"),
     ),
+    **dict.fromkeys(("coi", "cois", "conflicts_of_interest", "forbidden", "blocked", "exclude"), ("conflicts",)),
+    **dict.fromkeys(("similarity", "similarities", "matrix"), ("affinity",)),
+    **dict.fromkeys(("rater", "judge", "grader", "annotator", "marker", "user"), ("reviewer",)),
+    **dict.fromkeys(("essay", "prompt", "proposal", "submission"), ("item",)),
+    **dict.fromkeys(("alpha", "error", "confidence"), ("error_rate",)),
+    **dict.fromkeys(("cv", "n_folds", "n_splits"), ("folds",)),
     "lottery": ("max_probability",),
     **dict.fromkeys(("seed", "random_state", "rng", "random_seed"), ("seed", "search=Search(seed=...)")),
     **dict.fromkeys(("time_limit", "timeout", "max_time", "seconds"), ("search=Search(time_limit=...)",)),
@@ -320,6 +342,7 @@ MEANT: dict[str, tuple[str, ...]] = {
     "paper": ("item",),
     "papers": ("items",),
     "level": ("target",),
+    "require": ("target",),
 }
 #: Arguments of what reads a data frame.
 _OF_FRAMES = (
@@ -345,6 +368,8 @@ def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
     advice = ""
     if name in _OF_FRAMES and "reviews" in taken:
         advice = f"; pass Reviews(table, {name}=...) as reviews"
+    elif caller == "check" and name in ("target", "level", "require"):
+        advice = "; compare the level of the report: check(reviews).level == 'double'"
     elif meant:
         advice = f"; did you mean {meant[0]}?"
     return TypeError(f"{caller}() got an unexpected keyword argument {name!r}{advice}")

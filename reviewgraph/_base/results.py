@@ -37,6 +37,29 @@ RENAMED = {
 }
 
 
+#: Where the content is that attributes of other names may mean, the likelier first.
+INSTEAD: dict[str, tuple[str, ...]] = {
+    "verdict": ("summary().verdict",),
+    **dict.fromkeys(("comparable", "is_comparable"), ("level",)),
+    **dict.fromkeys(("n_groups", "components", "n_components"), ("structure.doubly_connected",)),
+    **dict.fromkeys(("total", "total_affinity", "objective"), ("affinity",)),
+    **dict.fromkeys(("ok", "valid", "holds"), ("good",)),
+    **dict.fromkeys(("qualities", "scores", "estimate", "mean"), ("quality",)),
+    **dict.fromkeys(("sd", "std", "se", "stderr", "standard_errors"), ("standard_error",)),
+    **dict.fromkeys(("averages", "means"), ("average",)),
+    **dict.fromkeys(("severity", "severities"), ("reviewers",)),
+    **dict.fromkeys(("top", "best"), ("selection()",)),
+    **dict.fromkeys(("to_html", "to_excel", "to_csv", "to_json", "write"), ('save("x.html"), .xlsx, .csv or .json',)),
+    **dict.fromkeys(("to_text", "report"), ("summary().text()",)),
+    **dict.fromkeys(("asked", "extra", "new", "reviewers_asked"), ("added",)),
+}
+#: The same of attributes that only other results have.
+ELSEWHERE = {
+    **dict.fromkeys(("level", "comparable", "is_comparable"), "check(result).level"),
+    **dict.fromkeys(("selection", "interval", "probability_in_top"), "the posterior, calibrate(reviews)"),
+}
+
+
 class Status(StrEnum):
     """How a computation ended: text that equals its name, with its meaning and remedy in :attr:`text`.
 
@@ -404,11 +427,21 @@ class Result(ABC):
                 return object.__getattribute__(self, name)
             new = RENAMED.get(name, "")
             if not new or not hasattr(self, new):
-                message = f"{type(self).__name__!r} object has no attribute {name!r}"
+                message = f"{type(self).__name__!r} object has no attribute {name!r}{self._instead_of(name)}"
                 raise AttributeError(message, name=name, obj=self)
             owner = type(self).__name__
             warn(f"{owner}.{name} is {owner}.{new} from now on; the old name will be removed", DeprecationWarning)
             return getattr(self, new)
+
+        def _instead_of(self, name: str) -> str:
+            """Return where the content is that an attribute of another name may mean."""
+            for words in INSTEAD.get(name, ()):
+                if words.partition("(")[0].partition(".")[0] in dir(self):
+                    return f"; see {words}"
+            stored = getattr(type(self), "__dataclass_fields__", {})
+            if not name.startswith("_") and name not in stored and name in self._tables():
+                return f"; see to_frame({name!r})"
+            return f"; see {ELSEWHERE[name]}" if name in ELSEWHERE else ""
 
 
 def _either(names: Any) -> str:

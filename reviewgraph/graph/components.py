@@ -603,12 +603,15 @@ class Structure(Result):
         return {name: [row[column] for row in rows] for column, name in enumerate(("role", "label", "group"))}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return one row per reviewer: reviews, piece (connected component), group (doubly connected component)."""
+        """Return one row per reviewer: reviews, piece (connected component), group (doubly connected component).
+
+        Pieces and groups are numbered by size, from 1, as in :meth:`groups`.
+        """
         return {
             "reviewer": list(self.reviews.reviewers),
             "reviews": self.reviews.loads.tolist(),
-            "piece": self.connected.labels.tolist(),
-            "group": self.doubly_connected.labels.tolist(),
+            "piece": _by_size(self.connected),
+            "group": _by_size(self.doubly_connected),
         }
 
     def headline(self) -> str:
@@ -617,6 +620,14 @@ class Structure(Result):
         missing = self.degrees_of_freedom
         lacking = f", {counted(missing, 'link')} missing" if missing else ""
         return f"{counted(n_items, 'item')}, {self.level or 'not connected'}{lacking}"
+
+
+def _by_size(components: Components) -> list[int]:
+    """Return the number of each reviewer's component, the largest being 1."""
+    number = np.empty(len(components), np.int64)
+    number[components.largest_first] = np.arange(1, len(components) + 1)
+    numbers: list[int] = number[components.labels].tolist()
+    return numbers
 
 
 def structure_of(reviews: ReviewsLike) -> Structure:

@@ -146,6 +146,9 @@ def _entries(table: Any, name: str, roles: Sequence[Role], expected: str) -> lis
 def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
     """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs."""
     expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
+    if name == "capacity" and isinstance(table, int):
+        message = f"capacity: expected {expected}, found {table}; spare={table} is the same number for every reviewer"
+        raise InputError(message)
     keys, values = _entries(table, name, (label, value), expected)
     return dict(zip(_once(labels_in(keys, name, label, spellings), name, label), values, strict=True))
 

@@ -180,8 +180,25 @@ def read_form(source: Any, name: str, note: Note, **options: Any) -> Columns:
                 raise InputError(message)
             return form.read(source, note, **{key: options[key] for key in form.options if key in options})
     words = ", ".join(form.words for form in FORMS)
-    message = f"{name}: expected Reviews, the name of a file, {words}, found {type(source).__name__}"
+    message = f"{name}: expected Reviews, the name of a file, {words}, found {type(source).__name__}{_advice(source)}"
     raise InputError(message)
+
+
+def _advice(source: Any) -> str:
+    """Return what to do with a source that is no table, but nearly one.
+
+    >>> import pandas
+    >>> _advice(pandas.Series([3, 4])), _advice(None)
+    ('; pass a data frame with a column of reviewers and one of items, as by series.reset_index()', '')
+    """
+    kind = type(source).__name__
+    if kind == "PartedReviews":
+        return ", a table in parts, which check and calibrate take; for the others read it into memory (read_reviews)"
+    if kind == "_GeneratorContextManager":
+        return "; open it first, as in with stream_reviews(path) as reviews: check(reviews)"
+    if kind == "Series":
+        return "; pass a data frame with a column of reviewers and one of items, as by series.reset_index()"
+    return ""
 
 
 def has_order(source: Any) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property, partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,18 @@ class CodeOptions(TypedDict, total=False):
     row_name: Callable[[int], str]
     titles: Mapping[Label, str] | None
     target: str | None
+
+
+class Paired(Protocol):
+    """A review that is asked for, as those of a plan."""
+
+    @property
+    def reviewer(self) -> Label:
+        """The reviewer."""
+
+    @property
+    def item(self) -> Label:
+        """The item."""
 
 
 class _WithOldNames(ABCMeta):
@@ -453,13 +465,14 @@ class Reviews(Result, metaclass=_WithOldNames):
         )
 
     @checked
-    def add(self, planned: Result | Iterable[tuple[Label, Label]]) -> Reviews:
+    def add(self, planned: Result | Iterable[tuple[Label, Label]] | Iterable[Paired]) -> Reviews:
         """Return this table with the reviews of a plan, an assignment or other reviews as planned ones.
 
         Parameters
         ----------
         planned
-            A result with columns reviewer and item, or (reviewer, item) pairs; labels may be new.
+            A result with columns reviewer and item, such as a plan, or its ``added``; or (reviewer, item) pairs. Labels
+            may be new.
 
         Returns
         -------
@@ -481,7 +494,8 @@ class Reviews(Result, metaclass=_WithOldNames):
         if isinstance(planned, Result):
             new = planned_pairs(planned, "planned")
         else:
-            new = list(refuse("planned", planned, "Iterable[tuple[Label, Label]]"))
+            listed = refuse("planned", planned, "Iterable[tuple[Label, Label]]")
+            new = [(row.reviewer, row.item) if hasattr(row, "reviewer") else row for row in listed]
             refuse("planned", new, "list of pairs")
         known = self._spellings()
         people = known.respelled([plain_label(who) for who, _ in new], "reviewer", "planned")

@@ -71,7 +71,8 @@ def test_a_verification_is_true_only_where_the_result_holds() -> None:
 def test_a_plan_that_lacks_a_review_is_refuted() -> None:
     plan = rg.plan(CHAIN)
     page = str(rg.verify(replace(plan, added=plan.added[:-1]), CHAIN))
-    assert page.startswith("REFUTED") and "and pairs" in page
+    assert page.startswith("REFUTED")
+    assert "and pairs" in page
 
 
 def test_an_assignment_is_verified_with_its_affinities_and_load() -> None:
