@@ -449,7 +449,8 @@ class Page:
         asked = known if names == "all" else [name.strip() for name in names.split(",") if name.strip()]
         for name in asked:
             if name not in known:
-                message = f"verbose: expected names of sections ({', '.join(known)}), found {name!r}"
+                argument = "detail" if self.where.startswith("summary") else "verbose"
+                message = f"{argument}: expected names of sections ({', '.join(known)}), found {name!r}"
                 raise InputError(message)
         return [section for section in self.sections if section.name in asked and section.parts]
 
