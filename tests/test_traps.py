@@ -539,6 +539,12 @@ def test_an_attribute_under_another_name_says_where_the_content_is(
         getattr(result(), name)
 
 
+def test_pages_name_keywords_to_readers_in_python() -> None:
+    page = str(planner.plan(Reviews([("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 1)])))
+    assert 'goal="decision"' in page
+    assert "--" not in page
+
+
 def test_the_reviews_of_a_plan_can_be_added_to_the_table() -> None:
     plan = planner.plan(CLEAN, target="survives-reviewer")
     assert plan.added

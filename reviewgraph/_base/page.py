@@ -480,6 +480,12 @@ def reworded(page: Page) -> Page:
     return replace(changed, nouns=Nouns())
 
 
+def reworded_by(page: Page, worded: Callable[[str], str]) -> Page:
+    """Return a page with its sentences changed; cells of tables, charts and commands stay as they are."""
+    changed: Page = _reworded(page, worded)
+    return changed
+
+
 def _reworded(value: Any, worded: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return worded(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -231,8 +232,10 @@ class Result(ABC):
         return self._in_python(self._page())
 
     def _in_python(self, page: Page) -> Page:
-        """Return a page for readers who call methods."""
-        return replace(page, where="summary().text('{}')")
+        """Return a page for readers who call methods: with keywords in the place of the options of commands."""
+        from reviewgraph._base.page import reworded_by
+
+        return replace(reworded_by(page, keywords_of), where="summary().text('{}')")
 
     def _page(self, **options: Any) -> Page:
         page: Page = resolve_name(self._paged_by)(self, **options)
@@ -442,6 +445,39 @@ class Result(ABC):
             if not name.startswith("_") and name not in stored and name in self._tables():
                 return f"; see to_frame({name!r})"
             return f"; see {ELSEWHERE[name]}" if name in ELSEWHERE else ""
+
+
+#: Keywords by option of commands where a page names one; those that take a value, and those that do not.
+VALUED = {
+    "target": "target",
+    "for": "goal",
+    "select": "n_selected",
+    "max-reviews": "n",
+    "like": "like",
+    "items": "items",
+}
+FLAGS = {"lower-is-better": "lower_is_better=True", "by-group-average": "across_groups=True"}
+OPTION = re.compile(rf"--(?:({'|'.join(VALUED)}) ([\w%-]*\w%?)|({'|'.join(FLAGS)}))(?: (?=--))?")
+
+
+def keywords_of(text: str) -> str:
+    """Return a sentence with keywords of Python in the place of options of commands.
+
+    >>> keywords_of("where they decide: --target double --for decision --select 10% --max-reviews 9")
+    'where they decide: target="double", goal="decision", n_selected="10%", n=9'
+    >>> keywords_of("higher is better (or --lower-is-better)"), keywords_of("--like FILE takes them")
+    ('higher is better (or lower_is_better=True)', 'like=... takes them')
+    """
+
+    def keyword(match: re.Match[str]) -> str:
+        option, value, flag = match.groups()
+        comma = ", " * match[0].endswith(" ")
+        if flag:
+            return FLAGS[flag] + comma
+        written = "..." if value.isupper() else value if value.isdigit() else f'"{value}"'
+        return f"{VALUED[option]}={written}{comma}"
+
+    return OPTION.sub(keyword, text)
 
 
 def _either(names: Any) -> str:
