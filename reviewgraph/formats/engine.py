@@ -42,6 +42,8 @@ _TEMPORARY = re.compile(rf"""["']?[^"'\s]*{PREFIX}[^"'\s]*["']?""")
 TEXT = "VARCHAR"
 WHOLE = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")} | {"INTEGER", "UINTEGER"}
 FLOATS = {"FLOAT", "DOUBLE"}
+#: Digits of the longest decimal numbers; DuckDB rounds longer ones, so that labels would be merged.
+DIGITS = 38
 NULLS = '"NULL"'
 
 
@@ -167,17 +169,23 @@ class ParquetFile:
     def __init__(self, engine: Engine, path: str) -> None:
         self.source = quoted(escape(path))
         # DuckDB renames columns whose names differ in case only: names are from the schema, without inner columns.
-        nodes = engine.run(f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({self.source})")
+        nodes = engine.run(
+            f"SELECT name, coalesce(num_children, 0), coalesce(precision, 0) FROM parquet_schema({self.source})"
+        )
         self.header: list[str] = []
+        precisions: list[int] = []
         inner = 0
-        for name, children in nodes[1:]:
+        for name, children, precision in nodes[1:]:
             if not inner:
                 self.header.append(name)
+                precisions.append(precision)
             inner += children - bool(inner)
         cells = ", ".join(f"c{place}" for place in range(len(self.header)))
-        options = "file_row_number = true, hive_partitioning = false"
-        self.rows = f"read_parquet({self.source}, {options}) AS cells({cells})"
+        self.rows = f"read_parquet({self.source}, hive_partitioning = false) AS cells({cells})"
         self.kinds: list[str] = [kind for _, kind, *_ in engine.run(f"DESCRIBE SELECT {cells} FROM {self.rows}")]
+        for place, digits in enumerate(precisions):
+            if digits > DIGITS:
+                self.kinds[place] = f"decimal of {digits} digits (up to {DIGITS} are read)"
 
 
 def text_rows(path: str, delimiter: str, width: int, skip: int = 0, quote: str = "", compression: str = "none") -> str:

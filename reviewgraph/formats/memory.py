@@ -38,7 +38,7 @@ from reviewgraph.formats.columns import (
     require_named,
 )
 from reviewgraph.formats.criteria import say_unusual
-from reviewgraph.formats.files import Problems
+from reviewgraph.formats.files import Problems, quote
 from reviewgraph.formats.parts import ROLES, Asked, read_part
 from reviewgraph.formats.tables import (
     Column,
@@ -151,6 +151,11 @@ class FrameTable(Table):
     def __init__(self, frame: Any) -> None:
         self.frame = frame
         self.header = list(map(str, frame.columns))
+        self.unread = [place for place in range(len(self.header)) if self._has_collections(place)]
+
+    def _has_collections(self, place: int) -> bool:
+        column = self.column(place)
+        return bool(column.dtype.is_nested()) or (column.dtype == nw.Object and _has_collections(column.to_list()))
 
     def place(self, line: int) -> str:
         return f"row {line}"
@@ -163,6 +168,7 @@ class FrameTable(Table):
         return self.frame.get_column(self.frame.columns[place])
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        _refuse_collections(self, positions)
         return Rows([self._read(place) for place in positions], range(len(self.frame)))
 
     def _read(self, place: int) -> Column | Numbers:
@@ -194,6 +200,7 @@ class ListTable(Table):
         self.header = list(columns)
         self.cells = [[None if _is_missing(value) else value for value in values] for values in columns.values()]
         self.types = [set(map(type, values)) - {type(None)} for values in self.cells]
+        self.unread = [place for place, values in enumerate(self.cells) if _has_collections(values)]
         for name, types in zip(self.header, self.types, strict=True):
             if len(types) > 1 and not _are_numbers(types) and not all(issubclass(kind, str) for kind in types):
                 kinds = ", ".join(sorted(kind.__name__ for kind in types))
@@ -207,6 +214,7 @@ class ListTable(Table):
         return _are_numbers(self.types[place] - {bool, np.bool_})
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        _refuse_collections(self, positions)
         return Rows([self._read(place) for place in positions], range(len(self.cells[0])))
 
     def _read(self, place: int) -> Column | Numbers:
@@ -220,6 +228,21 @@ class ListTable(Table):
             values = [float(value) if is_float and value is not None else value for value in values]
         codes, distinct = encode(values)
         return Column(codes, list(distinct))
+
+
+def _has_collections(values: Iterable[Any]) -> bool:
+    """Whether any of the values of a column is a list, a dictionary or the like, which is neither text nor a number."""
+    return any(issubclass(kind, list | dict | set | np.ndarray) for kind in set(map(type, values)))
+
+
+def _refuse_collections(table: Table, positions: Iterable[int]) -> None:
+    for place in positions:
+        if place in table.unread:
+            message = (
+                f"{table.name}: column {quote(table.header[place])}: expected text or numbers, found lists or "
+                "dictionaries; make one row of each entry (frame.explode), or choose another column"
+            )
+            raise InputError(message)
 
 
 def _is_missing(value: Any) -> bool:
@@ -621,6 +644,9 @@ def from_biadjacency(
     import scipy.sparse
 
     sparse = bool(scipy.sparse.issparse(matrix))
+    if isinstance(matrix, np.ma.MaskedArray) and matrix.dtype.kind in "biuf":
+        # A masked entry is no review.
+        matrix = np.ma.filled(matrix.astype(np.float64), np.nan) if scored else np.ma.filled(matrix, 0)
     try:
         table: Any = matrix if sparse else np.asarray(matrix)
     except ValueError as error:

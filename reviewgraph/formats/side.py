@@ -297,7 +297,8 @@ class _Opened:
 
     def refuse_unread_flag(self) -> None:
         """Refuse a column of an unknown name that says no in some rows: these may be no conflicts."""
-        unread = [place for place, name in enumerate(self.table.header) if name and place not in self.places.values()]
+        passed_over = {*self.places.values(), *self.table.unread}
+        unread = [place for place, name in enumerate(self.table.header) if name and place not in passed_over]
         if CONFLICT.role.name in {*self.places, *self.chosen} or self.matrix is not None or not unread:
             return
         for place, column in zip(unread, self.table.read(unread, Problems()).columns, strict=True):

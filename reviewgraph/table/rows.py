@@ -255,6 +255,15 @@ def merge_duplicates(
     return reviewer[new], item[new], value, known
 
 
+def _refuse_unhashable(name: str, labels: Sequence[Any]) -> None:
+    for row, label in enumerate(labels):
+        try:
+            hash(label)
+        except TypeError as error:
+            message = f"{name}: expected a label, such as a text or a number, found {label!r} in row {row}"
+            raise InputError(message) from error
+
+
 def split_rows(pairs: Iterable[tuple[Any, ...]]) -> tuple[list[Any], list[Any], FloatArray, BoolArray]:
     """Return reviewers, items, scores and which rows have one, of (reviewer, item) or (reviewer, item, score) rows.
 
@@ -266,6 +275,8 @@ def split_rows(pairs: Iterable[tuple[Any, ...]]) -> tuple[list[Any], list[Any], 
         if not isinstance(row, tuple | list) or len(row) not in (2, 3):
             message = f"pairs: expected (reviewer, item) or (reviewer, item, score), found {row!r} in row {number}"
             raise InputError(message)
+    for place, name in enumerate(("reviewer", "item")):
+        _refuse_unhashable(name, [row[place] for row in rows])
     # None becomes 0.0 beside a mask: an array of numbers has no other way to hold it.
     score = [row[2] if len(row) == 3 else None for row in rows]
     known = np.array([y is not None for y in score], np.bool_)

@@ -34,6 +34,14 @@ def build(request):
     return BUILD[request.param]
 
 
+def test_columns_of_lists_are_not_read(build):
+    columns = {"reviewer": ["a", "b"], "paper": ["1", "1"], "score": [3.0, 4.0], "topics": [["x", "y"], []]}
+    for table in (build(columns), columns):
+        assert Reviews(table).to_columns()["score"] == [3.0, 4.0]
+        with pytest.raises(InputError, match="column 'topics': expected text or numbers, found lists"):
+            Reviews(table, columns={"item": "topics"})
+
+
 def plain(value):
     return None if value is None or math.isnan(value) else value
 

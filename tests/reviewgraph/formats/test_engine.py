@@ -43,12 +43,21 @@ def test_parquet(write, tmp_path):
         ({"paper": pa.array([7.0, float("nan")])}, "row 2: the item is nan"),
         ({"email": pa.array([float("nan")] * 2)}, "row 1: the reviewer is nan"),
         ({"paper": pa.array(["1", "2"]).cast(pa.binary())}, "column 'paper': expected text or numbers, found blob"),
+        ({"paper": pa.array([1, 2]).cast(pa.decimal256(50))}, "column 'paper': expected text or numbers, found dec"),
     ],
 )
 def test_parquet_problems_name_rows(tmp_path, column, message):
     columns = {"email": ["a", "b"], "paper": ["1", "2"]} | column
     pyarrow.parquet.write_table(pa.table(columns), tmp_path / "r.parquet")
     assert message in refused(tmp_path / "r.parquet")
+
+
+def test_a_column_of_parquet_may_have_the_name_of_its_row_numbers(tmp_path):
+    table = pa.table({"file_row_number": [9, 8], "email": ["a", "b"], "paper": ["1", "2"], "rating": [3.0, 4.0]})
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
+    assert rows(read_reviews(tmp_path / "r.parquet")) == [("a", "1", 3.0), ("b", "2", 4.0)]
+    with stream_reviews(tmp_path / "r.parquet") as table:
+        assert table.n_reviews == 2
 
 
 @pytest.mark.parametrize("role", ["email", "paper", "rating", "title"])
