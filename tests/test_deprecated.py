@@ -83,3 +83,9 @@ def test_packages_are_imported_from_an_archive(tmp_path: Path) -> None:
     fresh = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "all.zip" in fresh.stdout, fresh.stderr
     assert "Rules(load=3)" in fresh.stdout
+
+
+def test_a_public_module_is_loaded_by_its_name() -> None:
+    script = "import lsc; print(lsc.optimality.ScoringFunction.__name__)"
+    fresh = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert fresh.stdout == "ScoringFunction\n", fresh.stderr

@@ -73,6 +73,8 @@ def _load(name: str, module: str, attribute: str) -> Any:
     if message := say_foreign(name, module):
         raise ImportError(message)
     loaded = import_module(module)
+    if attribute and not hasattr(loaded, attribute):  # a module that its package does not import
+        return import_module(f"{module}.{attribute}")
     return getattr(loaded, attribute) if attribute else loaded
 
 
