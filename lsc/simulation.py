@@ -147,7 +147,7 @@ def simulate(
     load: int = 5,
     *,
     noise: float = 0.0,
-    seed: Seed,
+    seed: int | np.random.Generator,
     where: Noise = "inside",
     kinds: Sequence[str] | None = None,
     assignment: ReviewsLike | None = None,
@@ -206,7 +206,10 @@ def simulate(
     error = noise * rng.standard_normal(design.n_reviews)
     inside, outside = (error, 0.0) if where == "inside" else (0.0, error)
     perceived = np.clip(truth[design.item] + inside, *QUALITY_RANGE)
-    chosen = ["linear"] * design.n_reviewers if kinds is None else kinds
+    chosen = ["linear"] * design.n_reviewers if kinds is None else list(kinds)
+    if len(chosen) != design.n_reviewers:
+        message = f"kinds: expected one per reviewer, {design.n_reviewers}, found {len(chosen)}"
+        raise InputError(message)
     score = _scores(chosen, design.reviewer, perceived, rng) + outside
     reviews = Reviews.from_codes(
         design.reviewer, design.item, score, reviewers=design.reviewers, items=design.items, titles=design.titles

@@ -31,11 +31,13 @@ def of_estimate(estimate: Estimate, reviews: Any, rules: Rules) -> Findings:
         message = f"{rules.stated[0]}: expected no rules with a calibration, found one; leave it out"
         raise InputError(message)
     table = table_of(as_reviews(reviews))
-    content = plain(estimate.to_dict())
+    content = estimate.to_dict()
+    # Labels are compared as text, also those that are tuples.
+    content["items"] = [row | {"item": str(row["item"])} for row in content["items"]]
     likely = [name for name, method in METHODS.items() if method.probabilities]
     fitted = [name for name, method in METHODS.items() if "hypothesis" in method.options]
     wanted = Wanted(method=estimate.method, named=True, by_piece=[*fitted, *likely], probabilities=likely)
-    findings = verify_calibration(Answer("calibration", "calibrate", content), table, wanted)
+    findings = verify_calibration(Answer("calibration", "calibrate", plain(content)), table, wanted)
     if estimate.method in fitted:
         findings.expect(_is_optimal(cast("Calibration", estimate)), "quality: not a solution of least squares")
         findings.check("the conditions of optimality, by code that no solver uses")

@@ -111,7 +111,7 @@ KINDS: dict[str, Kind] = {
     "bool": Kind("True or False", lambda value: isinstance(value, bool) or type(value).__name__ == "bool"),
     **dict.fromkeys(("LevelName", "PlanTarget", "AssignmentTarget", "ObjectiveName", "MethodName"), _TEXT),
     **dict.fromkeys(("str", "Duplicates", "Literal", "Backend"), _TEXT),
-    "Path": Kind("the name of a file", _is_path),
+    **dict.fromkeys(("Path", "PathLike"), Kind("the name of a file", _is_path)),
     "Callable": Kind("a function", callable),
     **dict.fromkeys(("Iterable", "Sequence"), _LISTING),
     **dict.fromkeys(("Iterable[Label]", "Iterable[Any]", "Iterable[str]", "Sequence[Label]"), _LABELS),
@@ -146,6 +146,8 @@ def kinds_of(hint: str) -> tuple[Kind, ...]:
     """
     parts = [part for part in _parts(hint) if part != "None"]
     names = [part if part in KINDS else part.partition("[")[0].rpartition(".")[2] for part in parts]
+    if "PathLike" in names:  # a text beside it is one, too
+        names.remove("str")
     return tuple(KINDS[name] for name in names) if all(name in KINDS for name in names) else ()
 
 
@@ -339,6 +341,7 @@ MEANT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("progress", "callback", "verbose"), ("progress", "search=Search(progress=...)")),
     **dict.fromkeys(("n", "select", "n_accept", "top"), ("n_selected",)),
     "objective": ("goal",),
+    **dict.fromkeys(("reward", "rewards"), ("at_least",)),
     "paper": ("item",),
     "papers": ("items",),
     "level": ("target",),

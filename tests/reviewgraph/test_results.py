@@ -217,3 +217,16 @@ def test_old_names_warn_and_work() -> None:
     with pytest.raises(AttributeError, match=r"^'Reviews' object has no attribute 'n_rows'") as unknown:
         table.n_rows  # type: ignore[attr-defined]  # noqa: B018
     assert unknown.value.name == "n_rows"
+
+
+@pytest.mark.parametrize("path", [3, None, b"x.json", "x\0.json"])
+def test_what_is_no_name_of_a_file_is_refused(path: Any) -> None:
+    with pytest.raises(reviewgraph.InputError, match="path: expected the name of a file, found"):
+        Reviews([("ann", 1)]).save(path)
+
+
+@pytest.mark.parametrize("method", ["lsc", "average"])
+def test_labels_that_are_tuples_are_verified(method: str) -> None:
+    reviews = Reviews([((who, 1), ("p", what), who + what + 1.0) for who in range(3) for what in range(4)])
+    verification = reviewgraph.verify(reviewgraph.calibrate(reviews, method=method), reviews)
+    assert verification.good is not False, str(verification)

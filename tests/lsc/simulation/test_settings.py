@@ -1,6 +1,7 @@
 """Generators: shapes of scoring functions, where noise enters, determinism, and the command."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,3 +114,15 @@ def test_slopes_and_offsets_follow_the_paper() -> None:
     assert slope.mean() == pytest.approx(1.0, abs=0.02)
     assert slope.max() <= 2
     assert offset.std() == pytest.approx(2.0, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"seed": -1}, "seed: expected a whole number, 0 or more"),
+        ({"seed": 0, "kinds": []}, "kinds: expected one per reviewer, 8, found 0"),
+    ],
+)
+def test_arguments_of_a_simulation(argument: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        simulate(10, 8, 3, **argument)
