@@ -28,6 +28,9 @@ from reviewgraph._base import (
 )
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
+#: Squared error, as a share of that of predicting 0, that is due to rounding.
+ROUNDING = 1e-24
+
 #: What is compared by default: the methods that take less than a second per thousand reviews.
 COMPARED: tuple[MethodName, ...] = ("average", "centring", "z-score", "additive", DEFAULT)
 
@@ -244,8 +247,10 @@ def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
     error_se = clustered_error(ours - ours.mean(), cluster) / n / (2 * error) if error > 0 else 0.0
     # The gain 1 - sum(ours) / sum(theirs), a ratio, linearised in its two sums.
     total = float(theirs.sum())
-    gain = 1.0 - float(ours.sum()) / total if total > 0 else np.nan
-    gain_se = clustered_error(theirs - ours - gain * theirs, cluster) / total if total > 0 else np.nan
+    # Of averages without an error there is none, but for rounding.
+    has_error = total > ROUNDING * float(score @ score)
+    gain = 1.0 - float(ours.sum()) / total if has_error else np.nan
+    gain_se = clustered_error(theirs - ours - gain * theirs, cluster) / total if has_error else np.nan
     # The correlation a'b / sqrt(a'a b'b) of ranks within reviewers, linearised in its three sums.
     a = centred_ranks(score, cluster)
     b = centred_ranks(quality, cluster)

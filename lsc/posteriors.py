@@ -357,6 +357,7 @@ class PosteriorEstimate(Estimate):
         """Items whose quality is that of the prior: each of their reviewers gives one score only, and is ignored."""
         return [self.items[i] for i in self.beliefs.by_prior.tolist()]
 
+    @checked
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of every estimate, gain, intervals, model, and with a selection lists and probabilities.
 
@@ -399,6 +400,7 @@ class PosteriorEstimate(Estimate):
             record["covariates"] = self.covariates.to_dict()
         return record if selection is None else {**record, **selection.to_dict()}
 
+    @checked
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
         """Return the columns of every estimate, the ends of each interval, and the probabilities of a selection.
 

@@ -17,6 +17,7 @@ from reviewgraph._base import (
     IntArray,
     Label,
     Result,
+    checked,
     or_none,
     order_of,
     probability_in_top,
@@ -245,6 +246,7 @@ class Selection(Result):
         """Shape (N,): the probability that :meth:`draw` draws each paper; they sum to n."""
         return lottery_probabilities(self.chance, self.n, self.error_rate)
 
+    @checked
     def draw(self, seed: int | np.random.Generator = 0) -> list[Label]:
         """Draw n papers with the probabilities :attr:`lottery`, and return them best first.
 
@@ -258,6 +260,7 @@ class Selection(Result):
         drawn = draw_papers(self.lottery, np.random.default_rng(seed))
         return self.named(self.ranked[drawn[self.ranked]])
 
+    @checked
     def named(self, papers: IntArray) -> list[Label]:
         """Return the labels of papers given by code."""
         return [self.labels[i] for i in papers.tolist()]

@@ -130,6 +130,8 @@ class Fragile(Result):
         """Return the number of critical reviewers and reviews."""
         if not self.holds:
             return f"{self.level} does not hold"
+        if not self.critical_reviewers.size and not self.critical_reviews.size:
+            return f"{self.level} outlasts the loss of any one reviewer or review"
         losses = counted(self.critical_reviewers.size, "reviewer"), counted(self.critical_reviews.size, "review")
         return f"{self.level} falls with any of {' and any of '.join(losses)}"
 
@@ -166,7 +168,7 @@ def fragile(reviews: ReviewsLike, level: LevelName = "double") -> Fragile:
     >>> from reviewgraph import Reviews
     >>> reviews = Reviews([(name, paper) for name in ("ann", "bob", "cleo") for paper in (1, 2, 4)])
     >>> fragile(reviews)
-    <Fragile: double falls with any of 0 reviewers and any of 0 reviews>
+    <Fragile: double outlasts the loss of any one reviewer or review>
     >>> fragile(reviews.add([("ann", 3)])).to_dict()["reviews"]
     [{'reviewer': 'ann', 'item': 3}]
     """

@@ -295,3 +295,8 @@ def test_a_comparison_is_one_table_in_every_order_of_rows() -> None:
     for one, other in zip(first["methods"], again["methods"], strict=True):
         assert {**one, "seconds": 0} == pytest.approx({**other, "seconds": 0})
     assert [row["method"] for row in first["methods"]] == ["average", "additive", "lsc (hypothesis='offset')"]
+
+
+def test_nothing_is_gained_over_averages_without_an_error() -> None:
+    rows = [(who, what, float(who + what)) for who in range(4) for what in range(4)]
+    assert all(row.gain is None for row in lsc.compare(rows).rows)
