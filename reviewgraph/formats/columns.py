@@ -396,6 +396,10 @@ def locate(
                 f"{quote_all(header)}; {advice}"
             )
             raise InputError(message)
+    reviewer = places_by_role.get(REVIEWER.name)
+    if reviewer is not None and reviewer == places_by_role.get(ITEM.name):
+        message = f"{name}: expected a column of reviewers and another of items, found {header[reviewer]!r} for both"
+        raise InputError(message)
     return places_by_role
 
 

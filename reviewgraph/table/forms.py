@@ -179,6 +179,9 @@ def read_form(source: Any, name: str, note: Note, **options: Any) -> Columns:
                 message = f"{option}: expected none with {form.words}, found {options[option]!r}; leave it out"
                 raise InputError(message)
             return form.read(source, note, **{key: options[key] for key in form.options if key in options})
+    if hasattr(source, "reset_index") or hasattr(source, "to_frame"):
+        message = f"{name}: expected a data frame, found {type(source).__name__}; write .reset_index(), or .to_frame()"
+        raise InputError(message)
     words = ", ".join(form.words for form in FORMS)
     message = f"{name}: expected Reviews, the name of a file, {words}, found {type(source).__name__}{_advice(source)}"
     raise InputError(message)
