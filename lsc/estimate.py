@@ -40,7 +40,7 @@ def expect_scores(number: int) -> None:
     """Raise InputError unless there are scores."""
     if not number:
         message = "reviews: expected scores, found none; calibrate after they have arrived, or where there "
-        message += "are criteria alone, read the one that is to count with score=NAME"
+        message += "are criteria alone, read the one that is to count with score=NAME (--score NAME)"
         raise InputError(message)
 
 

@@ -41,6 +41,8 @@ def test_constructors_of_the_last_release(name: str) -> None:
     with pytest.warns(DeprecationWarning, match=rf"Reviews\.{name}\(\.\.\.\) is Reviews\(\.\.\.\) from now on"):
         made = getattr(rg.Reviews, name)(CHAIN, items=[9])
     assert made.n_items == 4
+    with pytest.warns(DeprecationWarning, match=name):
+        assert getattr(rg.Reviews, name)(**{CONSTRUCTORS[name]: CHAIN}).n_items == 3
     assert name not in dir(rg.Reviews)
 
 

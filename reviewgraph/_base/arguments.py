@@ -342,6 +342,7 @@ MEANT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("n", "select", "n_accept", "top"), ("n_selected",)),
     "objective": ("goal",),
     **dict.fromkeys(("reward", "rewards"), ("at_least",)),
+    "survive": ("target",),
     "paper": ("item",),
     "papers": ("items",),
     "level": ("target",),

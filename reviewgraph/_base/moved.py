@@ -41,5 +41,5 @@ MOVED: dict[str, str] = {
     "planner.verify_plan": "reviewgraph.verify",
 }
 
-#: Class methods of Reviews that its constructor replaces.
-CONSTRUCTORS = ("from_pairs", "from_frame", "from_networkx", "from_igraph")
+#: Class methods of Reviews that its constructor replaces, and what they called their first argument.
+CONSTRUCTORS = {"from_pairs": "pairs", "from_frame": "frame", "from_networkx": "graph", "from_igraph": "graph"}

@@ -96,7 +96,14 @@ class _WithOldNames(ABCMeta):
                 message = f"type object {cls.__name__!r} has no attribute {name!r}"
                 raise AttributeError(message)
             warn(f"Reviews.{name}(...) is Reviews(...) from now on; the old name will be removed", DeprecationWarning)
-            return lambda table, columns=None, **options: cls(table, columns=columns, **options)
+
+            def made(*sources: Any, columns: Any = None, **options: Any) -> Any:
+                if CONSTRUCTORS[name] in options:
+                    sources = (options.pop(CONSTRUCTORS[name]), *sources)
+                table, *names = sources
+                return cls(table, columns=names[0] if names else columns, **options)
+
+            return made
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
