@@ -133,11 +133,13 @@ class _Enumeration:
         ranks = np.zeros(len(covers), np.int64)
         if problem.concerns is not None:
             ranks = held.astype(np.int64) @ problem.concerns.changed
-        smallest = np.zeros(len(covers), np.int64)
+        smallest = np.zeros(len(covers))
         if fairly and problem.served.any():
-            scores = held * problem.whole
+            # In whole units equal sums may differ by their rounding, and the worth would not count.
+            scores = held * problem.affinity
             served = np.flatnonzero(problem.served)
             smallest = np.min([scores[:, problem.item == i].sum(axis=1) for i in served], axis=0)
+            smallest = snapped(smallest, np.abs(problem.affinity).max(keepdims=True))
         worth = held @ problem.worth
         # Ties in random order: the first rows have chains of reviewers.
         tie = np.random.default_rng(0).random(worth.size)
