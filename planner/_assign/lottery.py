@@ -120,6 +120,9 @@ def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Gene
 #: Assignments of which one is drawn.
 DRAWS = 100
 
+#: Maximum number of exchanges that are tried in vain.
+MOST_TRADES = 100
+
 #: Best pairs per paper and per reviewer that may come in besides the support, before all others may.
 NEAR = 10
 
@@ -136,6 +139,8 @@ def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> M
 
     1. The frequencies are split into one assignment per unit of a review (:meth:`.marginals.Support.split`).
     2. One after the other is repaired among its own pairs and those below their limit, so that limits hold throughout.
+       Those that miss the request are repaired again at the end: the others may have left pairs below their limit.
+    3. Where no pair is below its limit, it exchanges pairs with another one.
 
     Each takes a flow and the search for the level over the support and some of the best pairs of each paper and
     reviewer; over all pairs where that is not enough.
@@ -149,10 +154,13 @@ def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> M
     near = (counts > 0) | problem.given
     for side in (problem.item, problem.reviewer):
         near |= ranks(side, snapped(problem.worth)) < NEAR
-    for k in range(DRAWS):
+    for turn in range(2 * DRAWS):
+        k = turn % DRAWS
         if asked.clock.over():
             break
-        asked.say(f"{DRAWS} assignments to draw from", k / DRAWS)
+        if turn >= DRAWS and (mixed.reached[k] or not mixed.reached.any()):
+            continue
+        asked.say(f"{DRAWS} assignments to draw from", min(turn / DRAWS, 1.0))
         first = holds[k].copy()
         mixed.reached[k] = _satisfies(problem, first, asked.aim)
         if mixed.reached[k] and not asked.aim.outlives:
@@ -167,7 +175,31 @@ def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> M
         if result.reached:
             counts += result.chosen.astype(np.int64) - first
             holds[k] = result.chosen
+    _trade(problem, mixed, asked, rng)
     return mixed
+
+
+def _trade(problem: Problem, mixed: Mixture, asked: Run, rng: np.random.Generator) -> None:
+    """Exchange pairs between an assignment that misses the request and another, so that both satisfy it."""
+    holds = mixed.holds
+    left = MOST_TRADES
+    for k in np.flatnonzero(~mixed.reached).tolist():
+        # An exchange may have repaired it; equal ones are tried once.
+        others = [] if mixed.reached[k] else np.unique(holds, axis=0, return_index=True)[1].tolist()
+        for other in others:
+            if not left or asked.clock.over():
+                return
+            both = holds[k].astype(np.int64) + holds[other]
+            mine = _repaired_among(problem, holds[k], both > 0, asked, rng)
+            rest = both - mine.chosen
+            traded = mine.reached and rest.max(initial=0) == 1
+            # Among its own pairs alone nothing is changed, and loads, rules and the level are tested.
+            if traded and _repaired_among(problem, rest > 0, rest > 0, asked, rng).reached:
+                holds[k] = mine.chosen
+                holds[other] = rest > 0
+                mixed.reached[[k, other]] = True
+                break
+            left -= 1
 
 
 def _satisfies(problem: Problem, chosen: BoolArray, aim: Aim) -> bool:

@@ -112,6 +112,22 @@ def test_a_small_lottery_is_near_the_best_over_all_assignments_at_the_level(cap)
         assert 0.95 * best <= randomised.expected <= best + 1e-9 <= randomised.expected / (1 - randomised.gap) + 1e-6
 
 
+@pytest.mark.parametrize(
+    ("affinity", "cap"),
+    [
+        # All pairs are at their caps: assignments exchange pairs.
+        ([[0.0, 1.0], [1.0, 0.0]], 0.5),
+        # The first ones find no room, and the last ones leave some.
+        ([[0.0, 0.5], [0.5, 0.0]], 0.75),
+    ],
+)
+def test_every_assignment_of_a_list_is_at_the_level_where_caps_are_tight(affinity, cap):
+    result = assign(np.array(affinity), demand=1, load=2, target="recoverable", max_probability=cap)
+    assert result.status == "feasible"
+    assert result.to_dict()["draws"]["at_level"] == 1.0
+    assert max(exact(result).values()) <= Fraction(cap)
+
+
 def bridged():
     """Two blocks of papers, and one reviewer who links them by two papers of each: more than half of the six."""
     affinity = np.full((9, 6), np.nan)
