@@ -17,7 +17,7 @@ from reviewgraph.table import as_reviews
 if TYPE_CHECKING:
     from planner._assign.assignment import Assignment
     from planner._plans.plan import Plan
-    from reviewgraph.io import Rules
+    from reviewgraph.io import Pairs, Rules
 
 
 def of_plan(plan: Plan, reviews: Any, rules: Rules) -> Findings:
@@ -31,7 +31,9 @@ def of_plan(plan: Plan, reviews: Any, rules: Rules) -> Findings:
     return findings
 
 
-def of_assignment(assignment: Assignment, affinity: Any, rules: Rules) -> Findings:
+def of_assignment(
+    assignment: Assignment, affinity: Any, rules: Rules, *, phase_one: Pairs = (), floor: float | None = None
+) -> Findings:
     """Return the findings on an assignment under some rules, from the affinities; codes serve as names."""
     if isinstance(affinity, Result):
         message = (
@@ -45,20 +47,27 @@ def of_assignment(assignment: Assignment, affinity: Any, rules: Rules) -> Findin
     if assignment.usual_load is None and stated.load is None:
         message = "load: expected the load that was passed to assign, found none; pass load=, and demand= where it was"
         raise InputError(message)
-    constraints = Constraints(stated)
+    constraints = Constraints(stated, phase_one, floor=floor)
     if assignment.usual_load is not None:
         constraints = constraints._replace(usual_load=assignment.usual_load.load)
     problem = build(scored, constraints)
 
     names = [(str(j), str(i)) for j, i in zip(problem.reviewer.tolist(), problem.item.tolist(), strict=True)]
-    kept = np.flatnonzero(problem.given).tolist()
-    loads = zip(problem.least.tolist(), problem.load.tolist(), strict=True)
+    kept = np.flatnonzero(problem.given & ~problem.old).tolist()
+    # Demands and loads without the reviews of a first phase, which are no part of the assignment.
+    demand = problem.demand - np.bincount(problem.item[problem.old], minlength=problem.n_items)
+    written = np.bincount(problem.reviewer[problem.old], minlength=problem.n_reviewers)
+    least = problem.least - np.where(problem.least > 0, written, 0)
+    loads = zip(least.tolist(), (problem.load - written).tolist(), strict=True)
+    new = [(names[pair], float(problem.affinity[pair])) for pair in np.flatnonzero(~problem.old).tolist()]
     market = Market(
-        demand={str(item): number for item, number in enumerate(problem.demand.tolist())},
+        demand={str(item): int(demand[item]) for item in np.flatnonzero(problem.required).tolist()},
         loads={str(reviewer): limits for reviewer, limits in enumerate(loads)},
-        affinity=dict(zip(names, problem.affinity.tolist(), strict=True)),
+        affinity=dict(new),
         any_pair=False,
         fixed=tuple(names[pair] for pair in kept),
+        phase_one=frozenset(names[pair] for pair in np.flatnonzero(problem.old).tolist()),
+        floor=floor,
         target=assignment.target,
         panels=tuple(plain_panels(problem)),
         plain=assignment.randomised is None and problem.wrote is None,

@@ -20,7 +20,7 @@ from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 if TYPE_CHECKING:
     from reviewgraph._verify.answers import Findings
     from reviewgraph.graph.check import Report
-    from reviewgraph.io.sides import Valued
+    from reviewgraph.io.sides import Pairs, Valued
 
 
 class VerificationStatus(Status):
@@ -95,10 +95,16 @@ def page_of_verification(verification: Verification) -> Page:
 
 
 class VerifiedRules(PlanRules, AssignmentRules, total=False):
-    """Rules that a verification takes as keywords."""
+    """Rules that a verification takes as keywords, and what else an assignment was made under."""
 
     demand: int | Valued | None
     load: int | Valued | None
+    phase_one: Pairs | None
+    floor: float | None
+
+
+#: Keywords that are no rules, and who takes them.
+OF_ASSIGNMENTS = ("phase_one", "floor")
 
 
 @checked(options=VerifiedRules)
@@ -117,7 +123,8 @@ def verify(
         The rules that it was made under; none by default. An assignment also needs its ``demand`` and ``load``, where
         they were passed to :func:`assign`.
     **options
-        The same as keywords of their own, as in ``verify(plan, reviews, conflicts=pairs)``.
+        The same as keywords of their own, as in ``verify(plan, reviews, conflicts=pairs)``; for an assignment also
+        ``phase_one`` and ``floor``, as :func:`assign` takes them.
 
     Returns
     -------
@@ -145,8 +152,12 @@ def verify(
         )
         raise InputError(message)
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    beside = {name: given.pop(name) for name in OF_ASSIGNMENTS if name in given}
+    if beside and type(result).__name__ != "Assignment":
+        message = f"{next(iter(beside))}: expected an assignment with it, found a {type(result).__name__}; leave it out"
+        raise InputError(message)
     stated = replace(rules or Rules(), **given)
-    findings: Findings = resolve_name(place)(result, reviews, stated)
+    findings: Findings = resolve_name(place)(result, reviews, stated, **beside)
     return Verification(VerificationStatus(findings.outcome), result, findings)
 
 

@@ -65,18 +65,15 @@ class _Assignment:
 
     def floors(self) -> None:
         market = self.market
-        if self.status not in REACHED:
+        least = market.floor
+        if self.status not in REACHED or least is None:
             return
-        affinities: dict[str, list[float]] = {}
+        sums: dict[str, float] = {}
         for pair in self.pairs:
-            affinities.setdefault(pair[1], []).append(market.affinity.get(pair, 0.0))
-        for item, values in affinities.items():
-            for key, least, actual in (
-                ("floor", market.floor, sum(values)),
-                ("floor-best", market.floor_best, max(values)),
-            ):
-                words = f"--{key}: paper {item} has {actual:.9g}, and the least is {least}"
-                self.findings.expect(least is None or actual >= least - SUMS * max(abs(least), 1.0), words)
+            sums[pair[1]] = sums.get(pair[1], 0.0) + market.affinity.get(pair, 0.0)
+        for item, total in sums.items():
+            words = f"--floor: paper {item} has {total:.9g}, and the least is {least}"
+            self.findings.expect(total >= least - SUMS * max(abs(least), 1.0), words)
 
     def level(self) -> None:
         """Check whether the level is reached."""
@@ -86,16 +83,16 @@ class _Assignment:
         target = self.answer.get("target")
         findings.expect(target in (*ALL_NAMES, "none"), f"target: there is no level {target!r}")
         try:
-            reached = target not in ALL_NAMES or holds(target, market.table(self.pairs), survive=market.survive)
+            reached = target not in ALL_NAMES or holds(target, market.table(self.pairs))
         except TooLarge as error:
             findings.not_checked(f"target {target}: {error}")
             return
-        level = f"the level {target}{' after the loss of any one reviewer' if market.survive else ''}"
+        level = f"the level {target}"
         if status in REACHED:
             findings.expect(reached, f"status {status}: {level} is not reached")
         elif status == "best_effort":
             findings.not_checked("status best_effort: that no fewer reviews must be missing is not checked")
-        elif market.floor is None and market.floor_best is None:
+        elif market.floor is None:
             # With a floor it may be that which is missed.
             findings.expect(not reached, f"status {status}: {level} is reached")
         findings.check(f"whether {level} is reached")
@@ -165,7 +162,7 @@ class _Assignment:
                 findings.expect(False, f"status {status}: demands can be met within loads and conflicts")
                 return
             level = market.target in ALL_NAMES
-            if level and not holds(market.target, market.table(market.pairs()), survive=market.survive):
+            if level and not holds(market.target, market.table(market.pairs())):
                 findings.check("that even all pairs together do not reach the level")
                 return
         except TooLarge:

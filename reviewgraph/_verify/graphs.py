@@ -337,13 +337,13 @@ def survives_review(table: Table) -> bool:
     return is_double(table) and all(map(is_double, table.without_each(reviewer=False)))
 
 
-def holds(level: str, table: Table, *, survive: bool = False) -> bool:
-    """Whether a table is at a level, with ``survive`` also without any one reviewer (some levels imply that)."""
+def holds(level: str, table: Table) -> bool:
+    """Whether a table is at a level."""
     test: Callable[[Table], bool] | None = level_named(level).part("verifier")
     if test is None:
         message = f"the level {level} has no test that shares no code with what made the answer"
         raise TooLarge(message)
-    return test(table) and (not survive or level not in NAMES or all(map(test, table.without_each(reviewer=True))))
+    return test(table)
 
 
 def highest_level(table: Table) -> str | None:

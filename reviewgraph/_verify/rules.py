@@ -339,10 +339,9 @@ class Market:
     ``demand`` are reviews per paper, ``loads`` minimum and maximum reviews per reviewer, ``affinity`` that of pairs;
     with ``any_pair`` other pairs may be assigned for 0. ``barred`` pairs are forbidden, ``fixed`` ones required.
     Reviews of ``phase_one`` link in addition to demands and loads, and may not be assigned again. ``target`` is the
-    level, ``none`` without one; with ``survive`` it shall hold without any one reviewer; ``named`` tells whether it was
-    passed. ``panels`` restrict the reviewers of a paper, ``floor`` and ``floor_best`` are least affinities of papers.
-    ``plain`` tells that no authors, lottery or design count, ``sums_alone`` that the total is what is optimised: no
-    change from a previous assignment and no threshold counts.
+    level, ``none`` without one; ``named`` tells whether it was passed. ``panels`` restrict the reviewers of a paper,
+    ``floor`` is the minimum sum of affinities of a paper. ``plain`` tells that no authors and no lottery count,
+    ``sums_alone`` that the total is what is optimised: no change from a previous assignment counts.
     """
 
     demand: Mapping[str, int]
@@ -353,10 +352,8 @@ class Market:
     fixed: tuple[Pair, ...] = ()
     phase_one: frozenset[Pair] = frozenset()
     target: str = "none"
-    survive: bool = False
     panels: tuple[PanelRule, ...] = ()
     floor: float | None = None
-    floor_best: float | None = None
     plain: bool = True
     sums_alone: bool = True
     named: bool = False
@@ -364,8 +361,7 @@ class Market:
     @property
     def asks_more(self) -> bool:
         """Whether there are constraints besides demands, loads, pairs and a level."""
-        floors = self.floor is not None or self.floor_best is not None
-        return bool(self.panels) or floors or not self.plain
+        return bool(self.panels) or self.floor is not None or not self.plain
 
     def may(self, pair: Pair) -> bool:
         if pair in self.fixed:

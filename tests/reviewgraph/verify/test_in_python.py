@@ -33,6 +33,22 @@ def test_an_assignment(rules: dict[str, Any]) -> None:
     assert rg.verify(chosen, AFFINITY, demand=2, conflicts=barred, **rules).good is False
 
 
+def test_what_an_assignment_was_made_under_besides_rules() -> None:
+    earlier = [(f"s{j}", f"p{i}") for j in range(2) for i in range(7)]
+    linked = rg.assign(AFFINITY, 1, 1, phase_one=earlier)
+    assert linked.status.reached
+    assert rg.verify(linked, AFFINITY, demand=1, load=1, phase_one=earlier).good is not False
+    assert "the level double is not reached" in str(rg.verify(linked, AFFINITY, demand=1, load=1))
+    floored = rg.assign(AFFINITY, 2, 2, floor=0.5, target="none")
+    assert rg.verify(floored, AFFINITY, demand=2, load=2, floor=0.5).good is not False
+    assert rg.verify(floored, AFFINITY, demand=2, load=2, floor=5.0).good is False
+    none = rg.assign(AFFINITY, 2, 2, floor=5.0, target="none")
+    assert none.status == "infeasible"
+    assert rg.verify(none, AFFINITY, demand=2, load=2, floor=5.0).good is None
+    with pytest.raises(rg.InputError, match=r"^floor: expected an assignment with it, found a Report"):
+        rg.verify(rg.check(CHAIN), CHAIN, floor=1.0)
+
+
 @pytest.mark.parametrize("hypothesis", ["linear", "offset", "monotone"])
 def test_least_squares(hypothesis: Any) -> None:
     found = rg.calibrate(SCORES, "lsc", hypothesis=hypothesis)
