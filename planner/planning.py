@@ -55,12 +55,14 @@ def _fault(stated: Rules, given: Mapping[str, Any], *, decides: bool, levelled: 
     is_needed = minimum or stated.senior is not None or any(isinstance(rule, AtLeast) for rule in panels)
     of_process = [name for name in ("rounds", "match") if name in given]
     if "n_selected" in given and not decides:
-        return "n_selected: expected goal 'decision' with it, found 'level'; drop it, or name that"
+        return "n_selected: expected goal 'decision' (--for decision) with it, found none; add that, or leave it out"
     if is_needed and not levelled:
         return "min_reviews, senior, rules: expected a target with them and goal 'decision', found none"
+    if "best_effort" in given and not levelled:
+        return "best_effort: expected a target with it, since goal 'decision' alone has no level; found none"
     if of_process and not in_rounds:
         without = "without a target; plan for the level first, then in rounds"
-        return f"{of_process[0]}: expected goal 'decision' {without}"
+        return f"{of_process[0]}: expected goal 'decision' (--for decision) {without}"
     if {"n", "match"} <= given.keys():
         return "n: expected none with match, which determines the number of reviews; drop one of them"
     if "rounds" in given and not given.keys() & {"n", "match"}:
@@ -164,7 +166,8 @@ def plan(
     best_effort
         If there is no plan to the target, return the closest one: first minimise the missing reviews, and people, that
         items must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest
-        group. :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
+        group. :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit. With ``decision`` it needs
+        a target.
     search
         A :class:`reviewgraph.Search`: time limit, seed and progress. The time includes the preparation of constraints.
         Without a limit the work is counted, about a minute of it, so that the plan is the same on every machine; a
@@ -230,6 +233,8 @@ def plan(
     in_rounds = bool(rounds is not None or match is not None or stated.min_reviews) and not levelled
     numbers = {"n_selected": n_selected, "n": n, "rounds": rounds, "match": match}
     passed = {name: value for name, value in numbers.items() if value is not None}
+    if best_effort:
+        passed["best_effort"] = True
     if fault := _fault(stated, passed, decides=decides, levelled=levelled, in_rounds=in_rounds):
         raise InputError(fault)
     first_phase = match is not None and not table.scored.any()

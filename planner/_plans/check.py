@@ -75,7 +75,7 @@ def _answer(plan: Plan) -> Answer:
 def _under(plan: Plan, rules: Rules) -> Plan | None:
     """Return a plan as if it had been made under other rules, at the same prices; None without some of its reviews."""
     constraints = plan.constraints
-    stated = constrain(constraints.reviews, asked_rules("verify_plan", rules, {}, HEEDED))
+    stated = constrain(constraints.reviews, asked_rules("verify", rules, {}, HEEDED))
     if stated.reviews.n_reviews != constraints.reviews.n_reviews:
         return None
     return replace(plan, constraints=replace(stated, cost=constraints.cost))

@@ -121,7 +121,7 @@ def test_a_first_phase_that_cannot_be_is_said_without_a_level() -> None:
         ({"match": 1}, "match: expected 2 or more reviews per paper, found 1"),
         ({"match": 2}, "match: expected more than the 2 reviews or more that every paper has, found 2"),
         ({"n": 5}, "n: expected none with match"),
-        ({"target": "double"}, "match: expected goal 'decision' without a target"),
+        ({"target": "double"}, "match: expected goal 'decision' .--for decision. without a target"),
     ],
 )
 def test_what_does_not_go_with_a_match_is_refused(wrong: dict, words: str) -> None:
