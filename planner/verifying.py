@@ -31,6 +31,14 @@ def of_plan(plan: Plan, reviews: Any, rules: Rules) -> Findings:
     return findings
 
 
+def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
+    """Raise InputError if a plan is wrong, as :func:`reviewgraph.verify` did under its name in the last release."""
+    findings = findings_of(plan, rules)
+    if findings.wrong:
+        message = f"plan: {findings.wrong[0]}"
+        raise InputError(message)
+
+
 def of_assignment(
     assignment: Assignment, affinity: Any, rules: Rules, *, phase_one: Pairs = (), floor: float | None = None
 ) -> Findings:

@@ -53,6 +53,17 @@ def test_the_old_name_of_plan_takes_a_target_second() -> None:
         assert old(CHAIN, "connected", max_reviews=2).target == "connected"
 
 
+def test_the_old_check_of_a_plan_takes_the_plan_alone() -> None:
+    plan = rg.plan(CHAIN)
+    with pytest.warns(DeprecationWarning, match=r"is reviewgraph\.verify from now on"):
+        old: Any = planner.verify_plan  # type: ignore[attr-defined]
+    old(plan)
+    with pytest.warns(DeprecationWarning, match=r"is reviewgraph\.InputError from now on"):
+        error: Any = planner.InvalidPlan  # type: ignore[attr-defined]
+    with pytest.raises(error, match=r"^plan: "):
+        old(plan, rg.Rules(conflicts=[("ann", 3), ("bob", 1)]))
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -38,7 +38,8 @@ MOVED: dict[str, str] = {
     },
     "reviewgraph.posterior": "reviewgraph.calibrate = lsc.posterior",
     "planner.plan_extra_reviews": "planner.plan = planner.planning.plan_extra_reviews",
-    "planner.verify_plan": "reviewgraph.verify",
+    "planner.InvalidPlan": "reviewgraph.InputError",
+    "planner.verify_plan": "reviewgraph.verify = planner.verifying.verify_plan",
 }
 
 #: Class methods of Reviews that its constructor replaces, and what they called their first argument.
