@@ -146,3 +146,11 @@ def test_commands_that_pages_tell_to_type_exist_with_their_options(page: Path) -
         given = [word for word in words if not word.startswith("[")]
         parser = command.make_parser(click.Context(command, info_name=name, **command.context_settings))
         parser.parse_args(given)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_code_of_pages_is_not_cut_off(page: Path) -> None:
+    """A line of Python fits the column of text of the site."""
+    for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S):
+        code = [line for line in block.splitlines() if ">>>" not in block or line.startswith((">>>", "..."))]
+        assert [line for line in code if len(line) > 88] == []

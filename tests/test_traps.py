@@ -511,7 +511,7 @@ def test_a_label_that_is_not_there_is_told_from_one_of_another_type(call: Callab
             "found a Plan; check(plan) checks the table together with the plan",
         ),
         (lambda: check(FRAME).summary().text("error"), "detail: expected names of sections (groups,"),
-        (lambda: check(FRAME["score"]), "found Series; pass a data frame"),
+        (lambda: check(FRAME["score"]), "found Series; write .reset_index()"),
         (lambda: check(rg.stream_reviews("reviews.csv")), "open it first, as in with stream_reviews(path)"),
     ],
 )

@@ -320,7 +320,7 @@ def select_option(text: str, **settings: Any) -> Callable[[Decorated], Decorated
 # Output: a file, a report, JSON.
 
 
-class Sections(click.ParamType[str]):
+class Sections(click.ParamType):  # type: ignore[type-arg]  # no class of types in click 8.2
     """The type of ``--verbose``: names of sections of the page, or all."""
 
     name = "sections"

@@ -141,5 +141,5 @@ def test_a_plan_is_held_to_rules_that_it_was_not_made_under():
     ):
         with pytest.raises(InvalidPlan):
             verify_plan(plan, rules=broken)
-    with pytest.raises(InputError, match=r"rules: expected only what verify_plan heeds .*, found load"):
+    with pytest.raises(InputError, match=r"rules: expected only what verify heeds .*, found load"):
         verify_plan(plan, rules=Rules(load=3))
