@@ -54,7 +54,7 @@ CASES = {
 @pytest.mark.parametrize("naive", [False, True])
 def test_frequencies_are_the_probabilities(case, naive):
     pairs, units, n, m = CASES[case]
-    table, units, count = np.array(pairs), np.array(units), 300 if naive else 4000
+    table, units, count = np.array(pairs), np.array(units), 300 if naive else 1500
     rng, times = np.random.default_rng(7), np.zeros(len(pairs))
     problem = problem_of(pairs, np.ones(len(pairs)), n, m, demand=np.bincount(table[:, 0], units) / UNITS, load=n)
     fractions = [f"{number}/{UNITS}" for number in units.tolist()]
