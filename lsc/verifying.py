@@ -21,8 +21,12 @@ def _is_optimal(estimate: Calibration) -> bool:
     """Whether qualities are those of a point that satisfies the conditions of optimality."""
     solved = estimate.solution
     reported = solved.scale.apply(solved.quality, solved.group)
-    same = np.allclose(estimate.quality, reported, rtol=1e-9, atol=1e-9 * float(np.ptp(reported)), equal_nan=True)
-    return bool(same) and estimate.is_optimal()
+    # Items without a score have no quality, or that of their reference.
+    known = np.isfinite(estimate.quality)
+    scored = estimate.reviews.only_scored().reviews_per_item > 0
+    tolerance = 1e-9 * float(np.ptp(reported[scored]))
+    same = np.allclose(estimate.quality[known], reported[known], rtol=1e-9, atol=tolerance)
+    return bool(same and known[scored].all()) and estimate.is_optimal()
 
 
 def of_estimate(estimate: Estimate, reviews: Any, rules: Rules) -> Findings:

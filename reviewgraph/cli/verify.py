@@ -48,10 +48,6 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-#: Maximum number of reasons listed.
-LISTED = 10
-
-
 @click.command(
     # The words after ANSWER are arguments of the command that made it.
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},

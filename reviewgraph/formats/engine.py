@@ -31,7 +31,7 @@ LEAST_MEMORY = 64
 WRITING = 1_000
 #: Rows of a batch, in vectors of DuckDB, which have 2,048 each.
 VECTORS = 488
-#: Words of errors of DuckDB, or of the system in them, that stand for a full disk, and for a lack of memory.
+#: Parts of error messages of DuckDB, or of the system, that mean a full disk, and a lack of memory.
 NO_ROOM = ("No space left", "max_temp_directory_size", "quota")
 NO_MEMORY = "Out of Memory Error"
 #: A temporary file in an error.

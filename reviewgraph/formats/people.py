@@ -117,7 +117,7 @@ _PLAIN_NOBODY = frozenset(word.casefold().translate(_CHARACTERS_AROUND) for word
 
 
 def may_hold_nobody(cells: Sequence[str]) -> bool:
-    """Return whether some cell may stand for nobody; quick where there are many, and sure where it says no."""
+    """Return whether a cell may mean that there is no reviewer: a fast test, which is certain if false."""
     text = "\n".join(cells)
     plain = text.casefold().translate(_CHARACTERS_AROUND)
     words = plain.split("\n")
@@ -125,7 +125,7 @@ def may_hold_nobody(cells: Sequence[str]) -> bool:
 
 
 def may_hold_several(cells: Sequence[str]) -> bool:
-    """Return whether some cell may hold several people; quick where there are many, and sure where it says no."""
+    """Return whether a cell may hold several people: a fast test, which is certain if false."""
     text = "\0".join(cells)
     return (
         " " in text or not text.isascii() or text.count("@") > len(cells) or any(sign in text for sign in ";|\r\n,/&+")

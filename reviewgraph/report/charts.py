@@ -47,7 +47,7 @@ BARS_NAMED = 0.4
 
 
 class Bar(NamedTuple):
-    """A bar: its name, its length, whether it is emphasised, and the values that it stands for, if they are numbers."""
+    """A bar: its name, its length, whether it is emphasised, and the range of values that it counts, if any."""
 
     name: str
     number: float

@@ -1,10 +1,10 @@
-"""Plans checked by :mod:`reviewgraph._verify`, as ``reviewgraph.verify`` does: a claim that does not hold is raised."""
+"""Plans checked as ``reviewgraph.verify`` does; a claim that does not hold is an error of its own."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner._plans.check import findings_of
+from planner import verifying
 from reviewgraph import InputError
 
 if TYPE_CHECKING:
@@ -19,11 +19,8 @@ class InvalidPlan(Exception):
 def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     """Check a plan of any status against its constraints and its claims, without the search."""
     try:
-        findings = findings_of(plan, rules)
+        verifying.verify_plan(plan, rules)
     except InputError as error:
         if str(error).startswith("plan: "):
             raise InvalidPlan(str(error)) from error
         raise
-    if findings.wrong:
-        message = f"plan: {findings.wrong[0]}"
-        raise InvalidPlan(message)

@@ -55,6 +55,13 @@ def test_least_squares(hypothesis: Any) -> None:
     assert rg.verify(found, SCORES).good
     wrong = replace(found, quality=found.quality[::-1].copy())
     assert rg.verify(wrong, SCORES).good is False
+    # A paper without a score has no quality, which is no error; a paper with one has to have it.
+    more = rg.Reviews([*SCORES, (0, "planned", None)], items=[*range(12), "nobody's"])
+    found = rg.calibrate(more, "lsc", hypothesis=hypothesis)
+    assert rg.verify(found, more).good
+    lacking = found.quality.copy()
+    lacking[more.item_code[3]] = np.nan
+    assert rg.verify(replace(found, quality=lacking), more).good is False
 
 
 def test_methods_without_equations_are_not_called_right() -> None:
