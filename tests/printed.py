@@ -58,8 +58,8 @@ def printed(page: Path) -> list[list[str]]:
 
 #: Blocks of consoles, and of files that a page tells to write: these begin with a comment that is their name.
 CONSOLE = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
-#: A command in a console, and what it prints.
-COMMANDS = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.M)
+#: A command in a console, on one line or several, and what it prints.
+COMMANDS = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.M)
 
 
 def recorded(page: Path, folder: Path) -> str:
