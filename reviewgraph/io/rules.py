@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from reviewgraph._base.arguments import kinds_of, refuse, unexpected
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns
 from reviewgraph.formats.side import INSTITUTION, SENIOR, SPARE, WILLING
 from reviewgraph.io.affiliations import KINDS, shared_by
 from reviewgraph.io.sides import (
     Order,
-    Unlabelled,
     are_numbers,
     by_label,
     gone_of,
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Chosen, Pairs, Valued
 
 
+#: Rules of pairs of a reviewer and an item.
+PAIRED = ("conflicts", "fixed")
 #: Rules of one number per reviewer, or per item.
 BY_REVIEWER = ("load", "min_load", "capacity")
 BY_ITEM = ("demand",)
@@ -173,14 +175,10 @@ class Rules:
         tables: dict[str, Any] = {}
         for name in self.stated:
             value = getattr(self, name)
-            if isinstance(value, Unlabelled):
-                pairs = name in ("conflicts", "fixed")
-                matrix = value.values
-                tables[name] = (
-                    pairs_in(matrix, name, order)
-                    if pairs
-                    else numbers_in(matrix, name, order, of_items=name in BY_ITEM)
-                )
+            if name in PAIRED and is_matrix(value):
+                tables[name] = pairs_in(value, name, order)
+            elif name in BY_REVIEWER + BY_ITEM and are_numbers(value):
+                tables[name] = numbers_in(value, name, order, of_items=name in BY_ITEM)
         return replace(self, **tables) if tables else self
 
     def _with_shared(self, reviewers: Sequence[Label], items: Sequence[Label], spellings: Spellings | None) -> Rules:
@@ -273,10 +271,11 @@ class AssignmentRules(PanelRules, total=False):
 
 def _brought(name: str, value: Any) -> Any:
     """Return a table in one form; labels are respelled as the reviews have them later."""
-    if name in ("conflicts", "fixed"):
-        return Unlabelled(value) if is_matrix(value) else pairs_of(value, name)
+    # Matrices and arrays have no labels until an order is known.
+    if name in PAIRED:
+        return value if is_matrix(value) else pairs_of(value, name)
     if name in BY_REVIEWER + BY_ITEM and are_numbers(value):
-        return Unlabelled(value)
+        return value
     if name in ("capacity", "institutions"):
         return by_label(value, name, REVIEWER, (SPARE if name == "capacity" else INSTITUTION).role)
     if name in ("willing", "senior"):
@@ -290,8 +289,9 @@ def _brought(name: str, value: Any) -> Any:
 
 def _shown(value: Any) -> str:
     if isinstance(value, Columns):
-        size = int(value.reviewer.size)
-        return f"{size:,} pair{'' if size == 1 else 's'}"
+        return counted(int(value.reviewer.size), "pair")
+    if hasattr(value, "shape"):
+        return f"{value.shape[0]:,} entries"
     plain = not isinstance(value, Sized) or (isinstance(value, dict | list | tuple) and len(value) <= SHOWN)
     return repr(value) if plain else f"{len(value):,} entries"
 

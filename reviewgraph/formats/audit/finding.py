@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import are_numbered
 from reviewgraph._base.storing import LeftOut
+from reviewgraph._base.text import counted
 from reviewgraph.formats.files import quote_all
 from reviewgraph.formats.people import words_of
 from reviewgraph.formats.tables import Column, Numbers, of_rows
@@ -65,6 +67,15 @@ class Draft:
     @property
     def size(self) -> int:
         return int(self.rows.size)
+
+    def leave_out(
+        self, dropped: BoolArray, why: str, note: Note, *, also: str = "", then: str = "", with_items: bool = False
+    ) -> Draft:
+        """Return :meth:`without` these rows, and note their number, if there are any."""
+        if not dropped.any():
+            return self
+        note(f"{self.name}: {counted(int(dropped.sum()), 'row')} left out{also}, {why}{then}")
+        return self.without(dropped, why, with_items=with_items)
 
     def without(self, dropped: BoolArray, why: str, *, with_items: bool = False) -> Draft:
         """Return the rows that are not dropped; items of dropped rows stay, unless they go ``with_items``."""
@@ -127,6 +138,11 @@ def overrule(name: str) -> str:
     ('--accept placeholders', 'say accept="placeholders"')
     """
     return f"--accept {name}"
+
+
+def asked(draft: Draft, message: str, name: str) -> InputError:
+    """Return the error of a finding that asks, whose message ends with how it is overruled."""
+    return InputError(f"{draft.name}: {message} {overrule(name)}")
 
 
 def in_python(message: str) -> str:

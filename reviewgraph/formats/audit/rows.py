@@ -15,6 +15,7 @@ from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.finding import (
     Draft,
     Note,
+    asked,
     finding,
     numbers_of,
     overrule,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     "they are left out and counted",
 )
 def repeated_header(draft: Draft, note: Note) -> Draft:
-    """Leave out rows that are the header again."""
     if draft.people_are_numbered or draft.papers_are_numbered:
         return draft
     again = np.ones(draft.size, np.bool_)
@@ -64,13 +64,8 @@ def repeated_header(draft: Draft, note: Note) -> Draft:
         column = getattr(draft, role.name)
         plain = {plain_name(name) for name in names}
         alike = np.array([len(text) < 40 and plain_name(text) in plain for text in texts_of(column)], np.bool_)
-        if not alike.any():
-            return draft
         again &= alike[column.codes]
-    if not again.any():
-        return draft
-    note(f"{draft.name}: {counted(int(again.sum()), 'row')} left out, which repeat the header")
-    return draft.without(again, "which repeat the header", with_items=True)
+    return draft.leave_out(again, "which repeat the header", note, with_items=True)
 
 
 #: Labels that may also be names: they need the evidence of their scores.
@@ -92,7 +87,6 @@ _PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
     "they are left out and counted",
 )
 def summary_rows(draft: Draft, note: Note) -> Draft:
-    """Leave out rows that sum up others."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dropped = _is_footer(draft)
     words = quoted(draft.reviewer, dropped)
@@ -101,13 +95,10 @@ def summary_rows(draft: Draft, note: Note) -> Draft:
         of_item = sums[draft.item.codes]
         words = ", ".join(filter(None, (quoted(draft.item, of_item), words)))
         dropped |= of_item
-    if not dropped.any() or dropped.all():
+    if dropped.all():
         return draft
-    note(
-        f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, which sum up others "
-        f"({words}); {overrule('summary-rows')} reads them as papers"
-    )
-    return draft.without(dropped, "which sum up others", with_items=True)
+    then = f" ({words}); {overrule('summary-rows')} reads them as papers"
+    return draft.leave_out(dropped, "which sum up others", note, then=then, with_items=True)
 
 
 def _is_footer(draft: Draft) -> BoolArray:
@@ -179,7 +170,6 @@ def _is_sum(draft: Draft, code: int) -> bool:
     accepted="each word is a reviewer",
 )
 def placeholders(draft: Draft, note: Note) -> Draft:
-    """Leave out rows whose reviewer is nobody."""
     if draft.people_are_numbered or not may_hold_nobody(texts_of(draft.reviewer)):
         return draft
     labels = [label if isinstance(label, str) else "" for label in draft.reviewer.values]
@@ -191,11 +181,10 @@ def placeholders(draft: Draft, note: Note) -> Draft:
     rest = with_values(words_only, _is_initials)
     if (rest | dropped).all() and (rest & dropped).any() and np.unique(draft.reviewer.codes[rest & ~dropped]).size > 2:
         message = (
-            f"{draft.name}: {words} may be the initials of a reviewer, as the other labels are, or mean no one; "
-            f"{overrule('placeholders')} reads each as a person; if no one, empty these cells and say "
-            f"{overrule('empty-reviewers')}"
+            f"{words} may be the initials of a reviewer, as the other labels are, or mean no one; "
+            f"{overrule('placeholders')} reads each as a person; if no one, empty these cells and say"
         )
-        raise InputError(message)
+        raise asked(draft, message, "empty-reviewers")
     if dropped.all():
         message = (
             f"{draft.name}: every reviewer is a placeholder ({words}), so who reviews what is not known; expected "
@@ -204,11 +193,8 @@ def placeholders(draft: Draft, note: Note) -> Draft:
         raise InputError(message)
     scored = int((dropped & draft.has_score()).sum())
     with_scores = f", {scored:,} of them with a score" if scored else ""
-    note(
-        f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out{with_scores}, whose reviewer is a placeholder "
-        f"({words}); {overrule('placeholders')} reads each as a person"
-    )
-    return draft.without(dropped, "whose reviewer is a placeholder")
+    then = f" ({words}); {overrule('placeholders')} reads each as a person"
+    return draft.leave_out(dropped, "whose reviewer is a placeholder", note, also=with_scores, then=then)
 
 
 def _is_initials(label: str) -> bool:
@@ -216,11 +202,7 @@ def _is_initials(label: str) -> bool:
 
 
 def without_gaps(draft: Draft, note: Note) -> Draft:
-    dropped = with_values(draft.reviewer, is_null)
-    if not dropped.any():
-        return draft
-    note(f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, which name no reviewer")
-    return draft.without(dropped, "which name no reviewer")
+    return draft.leave_out(with_values(draft.reviewer, is_null), "which name no reviewer", note)
 
 
 @finding(
@@ -232,7 +214,6 @@ def without_gaps(draft: Draft, note: Note) -> Draft:
     if_accepted=without_gaps,
 )
 def empty_reviewers(draft: Draft, note: Note) -> Draft:
-    """Leave rows without a reviewer to the reader, which refuses them line by line."""
     return draft
 
 
@@ -248,7 +229,6 @@ _LISTS = ("reviewers", "judges", "graders", "referees", "assignees", "members")
     accepted="each cell is one reviewer",
 )
 def several_people(draft: Draft, note: Note) -> Draft:
-    """Split cells with several people."""
     texts = [] if draft.people_are_numbered else texts_of(draft.reviewer)
     if not may_hold_several(texts) or not set(map(type, draft.reviewer.values)) <= {str}:
         return draft
@@ -258,11 +238,8 @@ def several_people(draft: Draft, note: Note) -> Draft:
         lists = normalise(draft.headers.get("reviewer", "")).endswith(_LISTS)
         if lists and all(len(each) < 2 for each in people) and any("," in text for text in texts):
             example = next(text for text in texts if "," in text)
-            message = (
-                f"{draft.name}: {quote(example)} may be one reviewer or several; separate several by semicolons, or "
-                f"say that each cell is one reviewer with {overrule('several-people')}"
-            )
-            raise InputError(message)
+            message = f"{quote(example)} may be one reviewer or several; separate several by semicolons, or say that "
+            raise asked(draft, f"{message}each cell is one reviewer with", "several-people")
     size = np.array([len(each) for each in people])
     several = (size > 1)[draft.reviewer.codes]
     if not several.any():
@@ -313,7 +290,6 @@ _CONFLICT = re.compile(
     accepted="the words are grades of --scale, or refused",
 )
 def no_review_words(draft: Draft, note: Note) -> Draft:
-    """Leave out rows whose score is a word for no review, and keep the pairs in conflict."""
     if draft.score is None or isinstance(draft.score, Numbers):
         return draft
     cells = [text.strip() for text in draft.score.values]
@@ -328,12 +304,9 @@ def no_review_words(draft: Draft, note: Note) -> Draft:
         for row in barred.tolist()
     )
     also = f", {counted(len(pairs), 'of them a conflict', 'of them conflicts')}" if pairs else ""
-    note(
-        f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, whose score says that there is no review "
-        f"({quoted(draft.score, dropped)}){also}"
-    )
+    then = f" ({quoted(draft.score, dropped)}){also}"
     draft = replace(draft, barred=(*draft.barred, *pairs))
-    return draft.without(dropped, "whose score says that there is no review")
+    return draft.leave_out(dropped, "whose score says that there is no review", note, then=then)
 
 
 _ZERO = re.compile(r"(?P<sign>[-+\N{MINUS SIGN}]?)\s*0+(?:[.,]0*)?(?!\d)(?:\s*[:(\s].*)?", re.DOTALL)
@@ -349,7 +322,6 @@ LARGEST_VOTE = 3
     accepted="both are 0",
 )
 def signed_zeros(draft: Draft, note: Note) -> Draft:
-    """Ask about zeros of both signs."""
     # Numbers in memory have lost their sign, or have one by computation.
     if draft.has_scale or draft.score is None or isinstance(draft.score, Numbers):
         return draft
@@ -370,11 +342,10 @@ def signed_zeros(draft: Draft, note: Note) -> Draft:
     plus = next(cell for cell, sign in zeros.items() if sign in ("", "+"))
     minus = next(cell for cell, sign in zeros.items() if sign not in ("", "+"))
     message = (
-        f"{draft.name}: the scores hold both {quote(plus)} and {quote(minus)}, which are one number and usually two "
-        f'grades; say --scale "{scale}" (in Python scale="{scale}") if the first is the best, or that both are 0 with '
-        f"{overrule('signed-zeros')}"
+        f"the scores hold both {quote(plus)} and {quote(minus)}, which are one number and usually two grades; say "
+        f'--scale "{scale}" (in Python scale="{scale}") if the first is the best, or that both are 0 with'
     )
-    raise InputError(message)
+    raise asked(draft, message, "signed-zeros")
 
 
 #: Names of columns that hold ranks or places, of which 1 is usually the best, as plain_name has them.
@@ -393,7 +364,6 @@ _RANKS = frozenset(
     "noted, with the direction that was read",
 )
 def ranks(draft: Draft, note: Note) -> Draft:
-    """Note ranks that are read as scores."""
     if draft.has_scale or draft.lower_is_better:
         return draft
     name = draft.headers.get("score", "")
@@ -439,7 +409,6 @@ _NEWER = re.compile(
     accepted="the column is not looked at",
 )
 def repeated_pairs(draft: Draft, note: Note) -> Draft:
-    """Ask which of several rows of a pair counts, where a column tells them apart."""
     if not draft.others or "criterion" in draft.headers or draft.duplicates == "mean":
         return draft
     scored = np.flatnonzero(draft.has_score())
@@ -581,7 +550,6 @@ def plain_state(name: str) -> str:
     accepted="all rows count",
 )
 def status(draft: Draft, note: Note) -> Draft:
-    """Leave out reviews that will not be, and the scores of those that are not finished."""
     for name in draft.others:
         if is_status(name):
             column = of_rows(draft.others[name](), draft.rows)

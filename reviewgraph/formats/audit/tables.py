@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted, in_full
-from reviewgraph.formats.audit.finding import Draft, Note, numbers_of, overrule, texts_of
+from reviewgraph.formats.audit.finding import Draft, Note, asked, numbers_of, overrule, texts_of
 from reviewgraph.formats.audit.finding import finding as finding_of
 from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
@@ -41,19 +40,17 @@ _PERSON = re.compile(r"@|(?:\d{4}-){3}\d{3}[\dX]|^~\w+\d$")
     "refused: reviewers and papers are exchanged",
 )
 def exchanged_columns(draft: Draft, note: Note) -> Draft:
-    """Refuse items that are e-mail addresses while reviewers are none."""
     papers = draft.item.values
     people = draft.reviewer.values
     names_person = _PERSON.search
     if not all(names_person(str(label)) for label in papers) or any(names_person(str(label)) for label in people):
         return draft
     message = (
-        f"{draft.name}: expected reviewers before items (in graphs 0 for reviewers), found that all items are e-mail "
-        f"addresses or profiles of people, as {str(papers[0])!r}, and no reviewer is; exchange the two "
-        "(--columns reviewer=NAME,item=NAME), "
-        f"or say that it is right with {overrule('exchanged-columns')}"
+        "expected reviewers before items (in graphs 0 for reviewers), found that all items are e-mail addresses or "
+        f"profiles of people, as {str(papers[0])!r}, and no reviewer is; exchange the two (--columns "
+        "reviewer=NAME,item=NAME), or say that it is right with"
     )
-    raise InputError(message)
+    raise asked(draft, message, "exchanged-columns")
 
 
 _NUMBERED = re.compile(
@@ -143,6 +140,12 @@ def _numbers_of(labels: Sequence[str]) -> tuple[list[int], str | None]:
     return numbers, stems.pop()
 
 
+_NO_PERSON = (
+    ", so who reviewed several papers is not known; expected a label for each person, the same on all of their papers; "
+    "if each label is one person all the same, say"
+)
+
+
 def _are_of_papers(draft: Draft) -> bool:
     """Whether each reviewer has one paper, and a label such as P1-R2 that begins or ends with that of the paper."""
     if draft.size < FEWEST_PAPERS or np.bincount(draft.reviewer.codes).max() > 1:
@@ -169,15 +172,10 @@ def _are_of_papers(draft: Draft) -> bool:
     accepted="each label is one person",
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
-    """Refuse labels of which each paper has the first k, and labels made of those of the papers."""
     if _are_of_papers(draft):
-        message = (
-            f"{draft.name}: every reviewer is named after the one paper that they review, as "
-            f"{quote(str(draft.reviewer.values[draft.reviewer.codes[0]]))}, so who reviewed several papers is not "
-            "known; expected a label for each person, the same on all of their papers; if each label is one person "
-            f"all the same, say {overrule('positional-reviewers')}"
-        )
-        raise InputError(message)
+        example = quote(str(draft.reviewer.values[draft.reviewer.codes[0]]))
+        message = f"every reviewer is named after the one paper that they review, as {example}"
+        raise asked(draft, f"{message}{_NO_PERSON}", "positional-reviewers")
     used = np.flatnonzero(np.bincount(draft.reviewer.codes))
     size = len(draft.item.values)
     reviews = np.bincount(draft.item.codes, minlength=size)
@@ -206,12 +204,7 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
         )
         return draft
     verb = "number" if numbers else "are roles in"
-    message = (
-        f"{draft.name}: {labels} {verb} the reviews of each paper, so who reviewed several papers is not known; "
-        "expected a label for each person, the same on all of their papers; if each label is one person all the same, "
-        f"say {overrule('positional-reviewers')}"
-    )
-    raise InputError(message)
+    raise asked(draft, f"{labels} {verb} the reviews of each paper{_NO_PERSON}", "positional-reviewers")
 
 
 #: Labels of reviewers of nearly all papers that sum up the others; no people are called so.
@@ -236,7 +229,6 @@ _OF_ALL = 0.8
     accepted="the label is a reviewer",
 )
 def mean_reviewers(draft: Draft, note: Note) -> Draft:
-    """Find reviewers who sum up the others."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     loads = np.bincount(draft.reviewer.codes, minlength=len(draft.reviewer.values))
     # Who reviews nearly all papers, whatever the number of reviewers: a handful of candidates.
@@ -250,11 +242,8 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
             dropped |= draft.reviewer.codes == code
     if dropped.any() and not dropped.all():
         words = quote_all(sorted(texts[code] for code in np.unique(draft.reviewer.codes[dropped])))
-        note(
-            f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, whose reviewer sums up others ({words}); "
-            f"{overrule('mean-reviewers')} reads them as people"
-        )
-        return draft.without(dropped, "whose reviewer sums up others")
+        then = f" ({words}); {overrule('mean-reviewers')} reads them as people"
+        return draft.leave_out(dropped, "whose reviewer sums up others", note, then=then)
     score = numbers_of(draft.score, draft.size)
     if np.isnan(score).all() or len(candidates) > 10:
         return draft
@@ -262,11 +251,10 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
         kind = summed_up(draft, score, code)
         if kind:
             message = (
-                f"{draft.name}: the scores of the reviewer {quote(texts[code])} are the {kind} of the others on every "
-                "paper, as of a column that sums them up; leave out these rows, or say that it is a person with "
-                f"{overrule('mean-reviewers')}"
+                f"the scores of the reviewer {quote(texts[code])} are the {kind} of the others on every paper, as of a "
+                "column that sums them up; leave out these rows, or say that it is a person with"
             )
-            raise InputError(message)
+            raise asked(draft, message, "mean-reviewers")
     return draft
 
 
@@ -325,7 +313,6 @@ def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
     accepted="the label is a paper",
 )
 def mean_papers(draft: Draft, note: Note) -> Draft:
-    """Find papers that sum up the others."""
     reviewers = np.count_nonzero(np.bincount(draft.reviewer.codes))
     candidates = np.flatnonzero(np.bincount(draft.item.codes) == reviewers)
     score = numbers_of(draft.score, draft.size)
@@ -336,11 +323,10 @@ def mean_papers(draft: Draft, note: Note) -> Draft:
         if summed_up(turned, score, code, of_papers=False):
             label = quote(str(draft.item.values[code]))
             message = (
-                f"{draft.name}: the scores of the paper {label} are the means of the other scores of each reviewer, as "
-                "of a row that sums them up; leave out these rows, or say that it is a paper with "
-                f"{overrule('mean-papers')}"
+                f"the scores of the paper {label} are the means of the other scores of each reviewer, as of a row "
+                "that sums them up; leave out these rows, or say that it is a paper with"
             )
-            raise InputError(message)
+            raise asked(draft, message, "mean-papers")
     return draft
 
 
@@ -356,7 +342,6 @@ TIMES = 2
     "noted, with the numbers of papers",
 )
 def lone_reviewers(draft: Draft, note: Note) -> Draft:
-    """Note a reviewer who may be nobody, whatever the word for it is."""
     loads = np.bincount(draft.reviewer.codes)
     most = int(loads.argmax())
     other_loads = np.delete(loads, most)
@@ -381,7 +366,6 @@ def lone_reviewers(draft: Draft, note: Note) -> Draft:
     "noted, with an example of both",
 )
 def unmatched_plans(draft: Draft, note: Note) -> Draft:
-    """Note reviewers who may have one label in a plan and another beside their scores."""
     known = ~np.isnan(numbers_of(draft.score, draft.size))
     if known.all() or not known.any() or 2 * np.count_nonzero(known) != draft.size:
         return draft
@@ -413,7 +397,6 @@ FEWEST_EQUAL = 8
     "noted",
 )
 def constant_reviewers(draft: Draft, note: Note) -> Draft:
-    """Note reviewers who give every paper the same score."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     if np.bincount(draft.reviewer.codes).max() < max(FEWEST_EQUAL, _OF_ALL * papers):
         return draft
@@ -441,7 +424,6 @@ _TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<se
     "noted, with an example",
 )
 def crossed_labels(draft: Draft, note: Note) -> Draft:
-    """Note reviewers who are combinations of judges and categories."""
     if not 4 <= len(draft.reviewer.values) <= MOST_NUMBERS or np.bincount(draft.reviewer.codes).max() < 2:
         return draft
     texts = texts_of(draft.reviewer)
@@ -480,7 +462,6 @@ HEAP = 0.2
     "noted, with the number of reviews",
 )
 def no_score_codes(draft: Draft, note: Note) -> Draft:
-    """Note numbers that may mean "no score", in the score and in each criterion."""
     score = numbers_of(draft.score, draft.size)
     messages = [sentinel_among(score, draft.target)]
     messages += [sentinel_among(values, name, of_criterion=True) for name, values in draft.criteria.items()]
@@ -587,7 +568,6 @@ _DATE = re.compile(
     "noted, with their number",
 )
 def date_labels(draft: Draft, note: Note) -> Draft:
-    """Note labels of items that a spreadsheet may have made dates."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dates = [text for text in texts if "-" in text or "." in text or " " in text if _DATE.fullmatch(text.strip())]
     midnight = dates and all(text.strip().endswith("00:00:00") for text in dates)
@@ -613,7 +593,6 @@ _APART = {"reviewer": 2.0, "item": 3.0}
     "noted, with the two ranges",
 )
 def ranges(draft: Draft, note: Note) -> Draft:
-    """Note reviewers, or papers, whose scores share no range."""
     score = numbers_of(draft.score, draft.size)
     known = np.flatnonzero(~np.isnan(score))
     if known.size < 2 * _FEWEST_SCORES or (score[known] < 0).any():
