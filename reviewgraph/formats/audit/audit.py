@@ -11,41 +11,13 @@ import numpy as np
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, encode
 from reviewgraph.formats.audit import rows, tables
-from reviewgraph.formats.audit.finding import Draft, Note
+from reviewgraph.formats.audit.finding import FINDINGS, Draft, Note
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.tables import Column, Numbers, by_row
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
-
-#: All findings by name, in the order in which they are looked for.
-FINDINGS = {
-    entry.name: entry
-    for entry in (
-        rows.repeated_header,
-        rows.summary_rows,
-        rows.status,
-        rows.placeholders,
-        rows.empty_reviewers,
-        rows.several_people,
-        rows.no_review_words,
-        rows.signed_zeros,
-        rows.ranks,
-        rows.repeated_pairs,
-        tables.exchanged_columns,
-        tables.positional_reviewers,
-        tables.mean_reviewers,
-        tables.mean_papers,
-        tables.lone_reviewers,
-        tables.unmatched_plans,
-        tables.constant_reviewers,
-        tables.crossed_labels,
-        tables.no_score_codes,
-        tables.date_labels,
-        tables.ranges,
-    )
-}
 
 
 class Audit:

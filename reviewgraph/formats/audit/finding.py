@@ -122,13 +122,23 @@ class Finding(NamedTuple):
     if_accepted: Callable[[Draft, Note], Draft] = lambda draft, note: draft
 
 
+#: All findings by name, in the order in which they are looked for.
+FINDINGS: dict[str, Finding] = {}
+
+
 def finding(
-    name: str, effect: Effect, words: str, then: str, *, of_rows: bool = True, **more: Any
+    effect: Effect, words: str, then: str, *, of_rows: bool = True, **more: Any
 ) -> Callable[[Callable[[Draft, Note], Draft]], Finding]:
-    """Return the decorator that makes a finding of the function that looks for it."""
+    """Return the decorator that makes a finding of the function that looks for it, under the name of the function."""
     if effect == "noted":
         more = {"accepted": "no note", **more}
-    return lambda look: Finding(name, effect, words, then, look, of_rows, **more)
+
+    def made(look: Callable[[Draft, Note], Draft]) -> Finding:
+        name = look.__name__.replace("_", "-")
+        FINDINGS[name] = Finding(name, effect, words, then, look, of_rows, **more)
+        return FINDINGS[name]
+
+    return made
 
 
 def overrule(name: str) -> str:

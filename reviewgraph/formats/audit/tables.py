@@ -34,7 +34,6 @@ _PERSON = re.compile(r"@|(?:\d{4}-){3}\d{3}[\dX]|^~\w+\d$")
 
 
 @finding(
-    "exchanged-columns",
     "asked",
     "e-mail addresses or profiles of people as papers, while no reviewer is one",
     "refused: reviewers and papers are exchanged",
@@ -165,7 +164,6 @@ def _are_of_papers(draft: Draft) -> bool:
 
 
 @finding(
-    "positional-reviewers",
     "asked",
     "reviewers who number the reviews of each paper (Reviewer 1 to Reviewer k, R1, A, first ...)",
     "refused, since who reviewed several papers is not known; noted where every paper has all of them",
@@ -222,7 +220,6 @@ _OF_ALL = 0.8
 
 
 @finding(
-    "mean-reviewers",
     "asked",
     "a reviewer of nearly all papers whose scores are the mean, maximum, minimum or median of the others",
     "refused; left out and counted where the label says so (Average, Consensus, Total ...)",
@@ -306,7 +303,6 @@ def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
 
 
 @finding(
-    "mean-papers",
     "asked",
     "a paper of all reviewers whose scores are the means of theirs, as of a row that sums up, whatever it is called",
     "refused",
@@ -336,7 +332,6 @@ TIMES = 2
 
 
 @finding(
-    "lone-reviewers",
     "noted",
     "a reviewer without any score, beside scores of others, who has at least twice the papers of any of them",
     "noted, with the numbers of papers",
@@ -360,7 +355,6 @@ def lone_reviewers(draft: Draft, note: Note) -> Draft:
 
 
 @finding(
-    "unmatched-plans",
     "noted",
     "plans and scores of the same papers, with as many reviewers each and no reviewer in common",
     "noted, with an example of both",
@@ -391,7 +385,6 @@ FEWEST_EQUAL = 8
 
 
 @finding(
-    "constant-reviewers",
     "noted",
     "a reviewer of nearly all papers with one score for all of them, as of a column that is no reviewer",
     "noted",
@@ -418,7 +411,6 @@ _TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<se
 
 
 @finding(
-    "crossed-labels",
     "noted",
     "reviewers whose labels are all combinations of two lists of words, as of a column per judge and category",
     "noted, with an example",
@@ -456,7 +448,6 @@ HEAP = 0.2
 
 
 @finding(
-    "no-score-codes",
     "noted",
     "99, -1, 999 or 0 apart from all other scores, which may mean that there is no score",
     "noted, with the number of reviews",
@@ -562,7 +553,6 @@ _DATE = re.compile(
 
 
 @finding(
-    "date-labels",
     "noted",
     "papers whose labels are dates beside others that are none: ids such as 1-3 that a spreadsheet changed",
     "noted, with their number",
@@ -587,7 +577,6 @@ _APART = {"reviewer": 2.0, "item": 3.0}
 
 
 @finding(
-    "ranges",
     "noted",
     "reviewers, or papers, whose scores lie on ranges that do not overlap, as marks out of 5 and out of 100",
     "noted, with the two ranges",
