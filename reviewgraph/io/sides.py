@@ -64,13 +64,12 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
     elif isinstance(table, Result):
         table = planned_pairs(table, name)
     if not isinstance(table, Columns):
-        flagged = name == "conflicts" and _has_column(_frame_of(table), CONFLICT.role)
-        table = _encoded(*(_conflicting if flagged else _pairs)(table, name), name)
+        if name == "conflicts" and _has_column(_frame_of(table), CONFLICT.role):
+            reviewer, item = _conflicting(table, name)
+        else:
+            reviewer, item = _entries(table, name, (REVIEWER, ITEM), _PAIRS)
+        table = _encoded(reviewer, item, name)
     return _spelled(table, name, spellings)
-
-
-def _pairs(table: Any, name: str) -> list[list[Any]]:
-    return _entries(table, name, (REVIEWER, ITEM), _PAIRS)
 
 
 def joined_pairs(first: Columns | None, second: Columns | None) -> Columns | None:
@@ -484,7 +483,7 @@ def is_matrix(table: Any) -> bool:
     if not isinstance(table, np.ndarray) or table.ndim != 2:
         return False
     if table.dtype.kind == "b" or table.dtype.kind not in "iuf":
-        return table.dtype.kind == "b"
+        return bool(table.dtype.kind == "b")
     # Rows of two entries may be pairs of labels.
     if table.shape[1] == 2 and table.size and np.isin(table, (0, 1)).all():
         message = (
@@ -525,6 +524,7 @@ def are_numbers(values: Any) -> bool:
 
 def pairs_in(table: Any, name: str, order: Order, *, numbered: bool = False) -> Columns:
     """Return the True entries of a matrix over an order, or with ``numbered`` its numbers, as pairs."""
+    values: Any
     if is_wide(table):
         order, values = _turned(table, name, order)
     else:
