@@ -104,14 +104,10 @@ def _xml_assignments(name: str, root: Element) -> Grid | None:
 
 
 def _xml_bids(name: str, root: Element) -> Grid | None:
-    users = [
-        (paper, user)
-        for paper, user in _users(root)
-        if user is not None and "bid" in {key.casefold() for key in user.attrib}
-    ]
     records = [
         {"submissionId": paper, "email": attribute(user, "email"), "bid": attribute(user, "bid")}
-        for paper, user in users
+        for paper, user in _users(root)
+        if user is not None and "bid" in {key.casefold() for key in user.attrib}
     ]
     return from_records(name, records, "bid") if records else None
 
