@@ -501,21 +501,16 @@ def signed_zeros(draft: Draft, note: Note) -> Draft:
     if draft.has_scale or draft.score is None or isinstance(draft.score, Numbers):
         return draft
     cells = [value.strip() for value in draft.score.values if value.strip()]
-    zeros = {cell: match["sign"] for cell in cells if (match := _ZERO.fullmatch(cell))} if len(cells) <= 100 else {}
-    if not {"-", "\N{MINUS SIGN}"} & {*zeros.values()} or not {"", "+"} & {*zeros.values()}:
+    if len(cells) > 100:
         return draft
-
-    largest = max(abs(parse_number(cell.replace("\N{MINUS SIGN}", "-")) or 0.0) for cell in cells)
-    if "+" not in zeros.values() and largest > LARGEST_VOTE:
+    # Whether each zero is one for a paper, +0, rather than against it.
+    zeros = {cell: match["sign"] in ("", "+") for cell in cells if (match := _ZERO.fullmatch(cell))}
+    numbers = {cell: parse_number(cell.replace("\N{MINUS SIGN}", "-")) or 0.0 for cell in cells}
+    has_plus = any(cell.startswith("+") for cell in zeros)
+    if len({*zeros.values()}) < 2 or not (has_plus or max(map(abs, numbers.values())) <= LARGEST_VOTE):
         return draft
-
-    def height(cell: str) -> tuple[float, bool]:
-        number = parse_number(cell.replace("\N{MINUS SIGN}", "-"))
-        return (0.0 if number is None else number, zeros.get(cell, "+") in ("", "+"))
-
-    scale = ">".join(sorted(cells, key=height, reverse=True))
-    plus = next(cell for cell, sign in zeros.items() if sign in ("", "+"))
-    minus = next(cell for cell, sign in zeros.items() if sign not in ("", "+"))
+    scale = ">".join(sorted(cells, key=lambda cell: (numbers[cell], zeros.get(cell, True)), reverse=True))
+    plus, minus = (next(cell for cell, above in zeros.items() if above == wanted) for wanted in (True, False))
     message = (
         f"the scores hold both {quote(plus)} and {quote(minus)}, which are one number and usually two grades; say "
         f'--scale "{scale}" (in Python scale="{scale}") if the first is the best, or that both are 0 with'
@@ -595,11 +590,10 @@ def repeated_pairs(draft: Draft, note: Note) -> Draft:
         if (column.codes[first] == column.codes[second]).any():
             continue
         age = _ages(name, column)
-        falls = age is not None and bool((age[second] < age[first]).any())
-        if draft.duplicates == "last" and age is None:
-            continue
         if draft.duplicates == "last":
-            if age is None or not falls:
+            if age is None:
+                continue
+            if not (age[second] < age[first]).any():
                 return draft
             note(f"{draft.name}: of several scores of a pair the newest by {quote(name)} counts, not the last row")
             return draft.part(np.argsort(age, kind="stable"))

@@ -606,8 +606,7 @@ def ranges(draft: Draft, note: Note) -> Draft:
 
 def _some(codes: IntArray, labels: Sequence[str], noun: str) -> str:
     """Return few labels by name, many by their number."""
-    names = quote_all([labels[code] for code in codes.tolist()]) if codes.size <= 3 else ""
-    return names or counted(codes.size, noun)
+    return quote_all([labels[code] for code in codes.tolist()]) if codes.size <= 3 else counted(codes.size, noun)
 
 
 def _gap(codes: IntArray, score: FloatArray, apart: float) -> tuple[float, float] | None:

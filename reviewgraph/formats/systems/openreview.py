@@ -94,7 +94,10 @@ def _reviews(name: str, content: Any) -> Grid | None:
     } - {"title"}
     records = [
         {
-            **{"forum": note.get("forum"), "signature": note.get("signatures"), "title": None, "venueid": None},
+            "forum": note.get("forum"),
+            "signature": note.get("signatures"),
+            "title": None,
+            "venueid": None,
             **papers.get(_name(note.get("forum")), {}),
             "submitted_at": note.get("cdate") or note.get("tcdate"),
             **{key: _value(entry) for key, entry in note["content"].items() if key in fields},
