@@ -256,10 +256,7 @@ class START(Conference):
     def files(self) -> Mapping[str, bytes]:
         lines = (":".join([paper, *(who for who, of in self.reviews if of == paper)]) for paper in PAPERS)
         matrix = [[paper, *(4 if (who, paper) in barred() else 1 for who in PEOPLE)] for paper in PAPERS]
-        return {
-            "assignments.txt": ("\n".join(lines) + "\n").encode(),
-            "bids.csv": as_csv(["", *PEOPLE], matrix),
-        }
+        return {"assignments.txt": ("\n".join(lines) + "\n").encode(), "bids.csv": as_csv(["", *PEOPLE], matrix)}
 
     def take(self, upload: bytes) -> None:
         for line in upload.decode().splitlines():

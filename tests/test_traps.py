@@ -242,16 +242,8 @@ READ = [
 GRAPHS = [
     Trap("a graph whose nodes have `bipartite`", reads(graph()), RIGHT),
     Trap("a graph without `bipartite`", reads(graph(sides=False)), error="set the attribute of every vertex"),
-    Trap(
-        "the reviewers as an argument",
-        lambda: Reviews(graph(sides=False), reviewers=PEOPLE).to_dict(),
-        RIGHT,
-    ),
-    Trap(
-        "reviewers who are not in the graph",
-        lambda: Reviews(graph(), reviewers=["eve"]),
-        error="found 'eve'",
-    ),
+    Trap("the reviewers as an argument", lambda: Reviews(graph(sides=False), reviewers=PEOPLE).to_dict(), RIGHT),
+    Trap("reviewers who are not in the graph", lambda: Reviews(graph(), reviewers=["eve"]), error="found 'eve'"),
     Trap("an incomplete list of reviewers", lambda: Reviews(graph(), reviewers=["ann"]), error="both items"),
     Trap(
         "`bipartite` exchanged, with e-mail addresses",

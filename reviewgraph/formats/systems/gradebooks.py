@@ -619,10 +619,5 @@ class Gradebook(System):
             ),
             shape=melted,
         ),
-        Export(
-            "a gradebook with a column for each reviewer or paper",
-            (Use("reviews"),),
-            shape=crossed,
-            shy="name",
-        ),
+        Export("a gradebook with a column for each reviewer or paper", (Use("reviews"),), shape=crossed, shy="name"),
     )

@@ -267,10 +267,7 @@ def test_states_say_which_rows_count(
     table = [(*row, cells[place % 4 == 0]) for place, row in enumerate(CLEAN)]
     path = written(tmp_path / "t.csv", [*HEADER, column], table)
     notes: list[str] = []
-    for reviews in (
-        read_reviews(path, note=notes.append),
-        Reviews(pandas.read_csv(path), note=notes.append),
-    ):
+    for reviews in (read_reviews(path, note=notes.append), Reviews(pandas.read_csv(path), note=notes.append)):
         assert reviews.n_reviews == rows
         assert int(reviews.scored.sum()) == scored
         assert reviews.n_items == len(PAPERS)
