@@ -127,14 +127,16 @@ FINDINGS: dict[str, Finding] = {}
 
 
 def finding(
-    effect: Effect, words: str, then: str, *, of_rows: bool = True, **more: Any
+    effect: Effect, then: str, *, of_rows: bool = True, **more: Any
 ) -> Callable[[Callable[[Draft, Note], Draft]], Finding]:
-    """Return the decorator that makes a finding of the function that looks for it, under the name of the function."""
+    """Return the decorator that makes a finding of a function, which bears its name and says what it looks for."""
     if effect == "noted":
         more = {"accepted": "no note", **more}
 
     def made(look: Callable[[Draft, Note], Draft]) -> Finding:
         name = look.__name__.replace("_", "-")
+        doc = (look.__doc__ or "").removesuffix(".")
+        words = doc[:1].lower() + doc[1:]
         FINDINGS[name] = Finding(name, effect, words, then, look, of_rows, **more)
         return FINDINGS[name]
 

@@ -49,10 +49,9 @@ if TYPE_CHECKING:
 # Rows that are no reviews.
 
 
-@finding(
-    "corrected", "rows that repeat the names of the columns, as in files put together", "they are left out and counted"
-)
+@finding("corrected", "they are left out and counted")
 def repeated_header(draft: Draft, note: Note) -> Draft:
+    """Rows that repeat the names of the columns, as in files put together."""
     if draft.people_are_numbered or draft.papers_are_numbered:
         return draft
     again = np.ones(draft.size, np.bool_)
@@ -77,12 +76,9 @@ _PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
 }
 
 
-@finding(
-    "corrected",
-    "rows of maxima, averages or totals among the papers (Points Possible, Mean, Durchschnitt ...)",
-    "they are left out and counted",
-)
+@finding("corrected", "they are left out and counted")
 def summary_rows(draft: Draft, note: Note) -> Draft:
+    """Rows of maxima, averages or totals among the papers (Points Possible, Mean, Durchschnitt ...)."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dropped = _is_footer(draft)
     words = quoted(draft.reviewer, dropped)
@@ -242,11 +238,11 @@ def plain_state(name: str) -> str:
 
 @finding(
     "corrected",
-    "a column of states (status, response, declined, withdrawn, draft ...)",
     "declined, cancelled and withdrawn reviews are left out, drafts count as planned, both are counted",
     accepted="all rows count",
 )
 def status(draft: Draft, note: Note) -> Draft:
+    """A column of states (status, response, declined, withdrawn, draft ...)."""
     for name in draft.others:
         if is_status(name):
             column = of_rows(draft.others[name](), draft.rows)
@@ -344,11 +340,11 @@ def _is_of_item(column: Column, item: Column) -> bool:
 
 @finding(
     "corrected",
-    "words in the place of a reviewer (TBD, n.n., ?, unknown, anonymous, unassigned ...)",
     "their rows are left out and counted, as empty cells of a list of reviewers are",
     accepted="each word is a reviewer",
 )
 def placeholders(draft: Draft, note: Note) -> Draft:
+    """Words in the place of a reviewer (TBD, n.n., ?, unknown, anonymous, unassigned ...)."""
     if draft.people_are_numbered or not may_hold_nobody(texts_of(draft.reviewer)):
         return draft
     labels = [label if isinstance(label, str) else "" for label in draft.reviewer.values]
@@ -384,14 +380,9 @@ def without_gaps(draft: Draft, note: Note) -> Draft:
     return draft.leave_out(with_values(draft.reviewer, is_null), "which name no reviewer", note)
 
 
-@finding(
-    "asked",
-    "rows without a reviewer",
-    "refused, with their lines",
-    accepted="they are left out and counted",
-    if_accepted=without_gaps,
-)
+@finding("asked", "refused, with their lines", accepted="they are left out and counted", if_accepted=without_gaps)
 def empty_reviewers(draft: Draft, note: Note) -> Draft:
+    """Rows without a reviewer."""
     return draft
 
 
@@ -401,11 +392,11 @@ _LISTS = ("reviewers", "judges", "graders", "referees", "assignees", "members")
 
 @finding(
     "corrected",
-    "several people in the cell of a reviewer, separated by semicolons, or addresses by commas",
     "each is a reviewer of the paper; one score of several people is refused",
     accepted="each cell is one reviewer",
 )
 def several_people(draft: Draft, note: Note) -> Draft:
+    """Several people in the cell of a reviewer, separated by semicolons, or addresses by commas."""
     texts = [] if draft.people_are_numbered else texts_of(draft.reviewer)
     if not may_hold_several(texts) or not set(map(type, draft.reviewer.values)) <= {str}:
         return draft
@@ -461,11 +452,11 @@ _CONFLICT = re.compile(
 
 @finding(
     "corrected",
-    "words for no review among the scores (abstain, no show, #N/A), and for a conflict (COI, recused)",
     "these rows are left out and counted; pairs in conflict are not asked for by plan",
     accepted="the words are grades of --scale, or refused",
 )
 def no_review_words(draft: Draft, note: Note) -> Draft:
+    """Words for no review among the scores (abstain, no show, #N/A), and for a conflict (COI, recused)."""
     if draft.score is None or isinstance(draft.score, Numbers):
         return draft
     cells = [text.strip() for text in draft.score.values]
@@ -490,13 +481,9 @@ _ZERO = re.compile(r"(?P<sign>[-+\N{MINUS SIGN}]?)\s*0+(?:[.,]0*)?(?!\d)(?:\s*[:
 LARGEST_VOTE = 3
 
 
-@finding(
-    "asked",
-    "+0 and -0 in one column of scores, as in votes for and against",
-    "refused, with the scale that keeps them apart",
-    accepted="both are 0",
-)
+@finding("asked", "refused, with the scale that keeps them apart", accepted="both are 0")
 def signed_zeros(draft: Draft, note: Note) -> Draft:
+    """+0 and -0 in one column of scores, as in votes for and against."""
     # Numbers in memory have lost their sign, or have one by computation.
     if draft.has_scale or draft.score is None or isinstance(draft.score, Numbers):
         return draft
@@ -527,12 +514,9 @@ _RANKS = frozenset(
 )
 
 
-@finding(
-    "noted",
-    "scores called rank, place or impact score, or 1, 2, ... of every reviewer: 1 is usually the best",
-    "noted, with the direction that was read",
-)
+@finding("noted", "noted, with the direction that was read")
 def ranks(draft: Draft, note: Note) -> Draft:
+    """Scores called rank, place or impact score, or 1, 2, ... of every reviewer: 1 is usually the best."""
     if draft.has_scale or draft.lower_is_better:
         return draft
     name = draft.headers.get("score", "")
@@ -572,11 +556,11 @@ _NEWER = re.compile(
 
 @finding(
     "asked",
-    "several scores of a reviewer for a paper, which another column tells apart (version, date, round, trait)",
     "refused; the message names the column. With --duplicates last the newest counts by that column",
     accepted="the column is not looked at",
 )
 def repeated_pairs(draft: Draft, note: Note) -> Draft:
+    """Several scores of a reviewer for a paper, which another column tells apart (version, date, round, trait)."""
     if not draft.others or "criterion" in draft.headers or draft.duplicates == "mean":
         return draft
     scored = np.flatnonzero(draft.has_score())

@@ -33,12 +33,9 @@ MOST_NUMBERS = 60
 _PERSON = re.compile(r"@|(?:\d{4}-){3}\d{3}[\dX]|^~\w+\d$")
 
 
-@finding(
-    "asked",
-    "e-mail addresses or profiles of people as papers, while no reviewer is one",
-    "refused: reviewers and papers are exchanged",
-)
+@finding("asked", "refused: reviewers and papers are exchanged")
 def exchanged_columns(draft: Draft, note: Note) -> Draft:
+    """E-mail addresses or profiles of people as papers, while no reviewer is one."""
     papers = draft.item.values
     people = draft.reviewer.values
     names_person = _PERSON.search
@@ -165,11 +162,11 @@ def _are_of_papers(draft: Draft) -> bool:
 
 @finding(
     "asked",
-    "reviewers who number the reviews of each paper (Reviewer 1 to Reviewer k, R1, A, first ...)",
     "refused, since who reviewed several papers is not known; noted where every paper has all of them",
     accepted="each label is one person",
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
+    """Reviewers who number the reviews of each paper (Reviewer 1 to Reviewer k, R1, A, first ...)."""
     if _are_of_papers(draft):
         example = quote(str(draft.reviewer.values[draft.reviewer.codes[0]]))
         message = f"every reviewer is named after the one paper that they review, as {example}"
@@ -221,11 +218,11 @@ _OF_ALL = 0.8
 
 @finding(
     "asked",
-    "a reviewer of nearly all papers whose scores are the mean, maximum, minimum or median of the others",
     "refused; left out and counted where the label says so (Average, Consensus, Total ...)",
     accepted="the label is a reviewer",
 )
 def mean_reviewers(draft: Draft, note: Note) -> Draft:
+    """A reviewer of nearly all papers whose scores are the mean, maximum, minimum or median of the others."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     loads = np.bincount(draft.reviewer.codes, minlength=len(draft.reviewer.values))
     # Who reviews nearly all papers, whatever the number of reviewers: a handful of candidates.
@@ -302,13 +299,9 @@ def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
     return bool(np.bincount(draft.reviewer.codes[same], minlength=1).max() == rows.sum())
 
 
-@finding(
-    "asked",
-    "a paper of all reviewers whose scores are the means of theirs, as of a row that sums up, whatever it is called",
-    "refused",
-    accepted="the label is a paper",
-)
+@finding("asked", "refused", accepted="the label is a paper")
 def mean_papers(draft: Draft, note: Note) -> Draft:
+    """A paper of all reviewers whose scores are the means of theirs, as of a row that sums up, whatever its label."""
     reviewers = np.count_nonzero(np.bincount(draft.reviewer.codes))
     candidates = np.flatnonzero(np.bincount(draft.item.codes) == reviewers)
     score = numbers_of(draft.score, draft.size)
@@ -331,12 +324,9 @@ FEWEST_OF_NOBODY = 8
 TIMES = 2
 
 
-@finding(
-    "noted",
-    "a reviewer without any score, beside scores of others, who has at least twice the papers of any of them",
-    "noted, with the numbers of papers",
-)
+@finding("noted", "noted, with the numbers of papers")
 def lone_reviewers(draft: Draft, note: Note) -> Draft:
+    """A reviewer without any score, beside scores of others, who has at least twice the papers of any of them."""
     loads = np.bincount(draft.reviewer.codes)
     most = int(loads.argmax())
     other_loads = np.delete(loads, most)
@@ -354,12 +344,9 @@ def lone_reviewers(draft: Draft, note: Note) -> Draft:
     return draft
 
 
-@finding(
-    "noted",
-    "plans and scores of the same papers, with as many reviewers each and no reviewer in common",
-    "noted, with an example of both",
-)
+@finding("noted", "noted, with an example of both")
 def unmatched_plans(draft: Draft, note: Note) -> Draft:
+    """Plans and scores of the same papers, with as many reviewers each and no reviewer in common."""
     known = ~np.isnan(numbers_of(draft.score, draft.size))
     if known.all() or not known.any() or 2 * np.count_nonzero(known) != draft.size:
         return draft
@@ -384,12 +371,9 @@ def unmatched_plans(draft: Draft, note: Note) -> Draft:
 FEWEST_EQUAL = 8
 
 
-@finding(
-    "noted",
-    "a reviewer of nearly all papers with one score for all of them, as of a column that is no reviewer",
-    "noted",
-)
+@finding("noted", "noted")
 def constant_reviewers(draft: Draft, note: Note) -> Draft:
+    """A reviewer of nearly all papers with one score for all of them, as of a column that is no reviewer."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     if np.bincount(draft.reviewer.codes).max() < max(FEWEST_EQUAL, _OF_ALL * papers):
         return draft
@@ -410,12 +394,9 @@ def constant_reviewers(draft: Draft, note: Note) -> Draft:
 _TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<second>.+?)\)?")
 
 
-@finding(
-    "noted",
-    "reviewers whose labels are all combinations of two lists of words, as of a column per judge and category",
-    "noted, with an example",
-)
+@finding("noted", "noted, with an example")
 def crossed_labels(draft: Draft, note: Note) -> Draft:
+    """Reviewers whose labels are all combinations of two lists of words, as of a column per judge and category."""
     if not 4 <= len(draft.reviewer.values) <= MOST_NUMBERS or np.bincount(draft.reviewer.codes).max() < 2:
         return draft
     texts = texts_of(draft.reviewer)
@@ -447,12 +428,9 @@ ZEROS = 0.1
 HEAP = 0.2
 
 
-@finding(
-    "noted",
-    "99, -1, 999 or 0 apart from all other scores, which may mean that there is no score",
-    "noted, with the number of reviews",
-)
+@finding("noted", "noted, with the number of reviews")
 def no_score_codes(draft: Draft, note: Note) -> Draft:
+    """99, -1, 999 or 0 apart from all other scores, which may mean that there is no score."""
     score = numbers_of(draft.score, draft.size)
     messages = [sentinel_among(score, draft.target)]
     messages += [sentinel_among(values, name, of_criterion=True) for name, values in draft.criteria.items()]
@@ -552,12 +530,9 @@ _DATE = re.compile(
 )
 
 
-@finding(
-    "noted",
-    "papers whose labels are dates beside others that are none: ids such as 1-3 that a spreadsheet changed",
-    "noted, with their number",
-)
+@finding("noted", "noted, with their number")
 def date_labels(draft: Draft, note: Note) -> Draft:
+    """Papers whose labels are dates beside others that are none: ids such as 1-3 that a spreadsheet changed."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dates = [text for text in texts if "-" in text or "." in text or " " in text if _DATE.fullmatch(text.strip())]
     midnight = dates and all(text.strip().endswith("00:00:00") for text in dates)
@@ -576,12 +551,9 @@ _HIGHER = 6.0
 _APART = {"reviewer": 2.0, "item": 3.0}
 
 
-@finding(
-    "noted",
-    "reviewers, or papers, whose scores lie on ranges that do not overlap, as marks out of 5 and out of 100",
-    "noted, with the two ranges",
-)
+@finding("noted", "noted, with the two ranges")
 def ranges(draft: Draft, note: Note) -> Draft:
+    """Reviewers, or papers, whose scores lie on ranges that do not overlap, as marks out of 5 and out of 100."""
     score = numbers_of(draft.score, draft.size)
     known = np.flatnonzero(~np.isnan(score))
     if known.size < 2 * _FEWEST_SCORES or (score[known] < 0).any():
