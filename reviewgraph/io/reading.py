@@ -13,7 +13,7 @@ import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.errors import ColumnWarning, InputError, warn
+from reviewgraph._base.errors import ColumnWarning, InputError, refused, warn
 from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
 from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import Detail, counted
@@ -138,8 +138,7 @@ def read_reviews(
     finds = note or partial(warn, category=ColumnWarning)
     audit = Audit(accept, finds)
     if not paths:
-        message = "read_reviews: expected one or more files, found none"
-        raise InputError(message)
+        raise refused("read_reviews", "one or more files", "none")
     # Headers are checked before any row: a wrong name of a column is refused at once, however large the files.
     if isinstance(merge, Mapping):
         refuse("merge", merge, "Mapping[str, str]")  # labels in files are text

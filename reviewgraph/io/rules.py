@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from reviewgraph._base.arguments import kinds_of, refuse, unexpected
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import refused
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns
 from reviewgraph.formats.side import INSTITUTION, SENIOR, SPARE, WILLING
@@ -159,11 +159,9 @@ class Rules:
                 value = list(value)
             object.__setattr__(self, field.name, _brought(field.name, value))
         if self.conflict_by not in (None, *KINDS):
-            message = f"conflict_by: expected {' or '.join(map(repr, KINDS))}, found {self.conflict_by!r}"
-            raise InputError(message)
+            raise refused("conflict_by", " or ".join(map(repr, KINDS)), repr(self.conflict_by))
         if self.author_distance not in (None, 0, 1):
-            message = f"author_distance: expected 0 or 1, found {self.author_distance!r}"
-            raise InputError(message)
+            raise refused("author_distance", "0 or 1", repr(self.author_distance))
 
     @property
     def stated(self) -> tuple[str, ...]:
@@ -212,8 +210,7 @@ class Rules:
         known = [field.name for field in fields(self)]
         for name in names:
             if name not in known:
-                message = f"names: expected rules among {', '.join(known)}, found {name!r}"
-                raise InputError(message)
+                raise refused("names", f"rules among {', '.join(known)}", repr(name))
         return replace(self, **dict.fromkeys(names))
 
     def __repr__(self) -> str:
@@ -310,12 +307,8 @@ def stated_rules(caller: str, rules: Rules | None, given: Mapping[str, Any], hee
         return Rules(**keywords)
     for name in rules.stated:
         if name in keywords:
-            message = f"{name}: expected it once, found it in rules and beside them; drop one of the two"
-            raise InputError(message)
+            raise refused(name, "it once", "it in rules and beside them", "drop one of the two")
         if name not in heeded:
-            message = (
-                f"rules: expected only what {caller} heeds ({', '.join(heeded)}), found {name}; "
-                f"pass rules.without({name!r})"
-            )
-            raise InputError(message)
+            heeds = f"only what {caller} heeds ({', '.join(heeded)})"
+            raise refused("rules", heeds, name, f"pass rules.without({name!r})")
     return replace(rules, **keywords) if keywords else rules

@@ -21,7 +21,7 @@ import numpy as np
 
 from reviewgraph._base.arguments import as_numbers, refuse
 from reviewgraph._base.arrays import frozen
-from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, warn
+from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, refused, warn
 from reviewgraph._base.labels import Label, as_text, first_repeated, is_null, plain_label
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
@@ -96,10 +96,9 @@ def _conflicting(table: Any, name: str) -> list[list[Any]]:
     wrong = next((cell for cell, says in meaning.items() if says is None), None)
     barred = [row for row, cell in enumerate(cells) if meaning[cell]]
     if wrong is not None or (any(map(is_null, meaning)) and not barred):
-        cells_found = f"{wrong!r}" if wrong is not None else "empty cells and no yes"
-        message = f"{name}: expected yes or no in the column {flag.name}, found {cells_found}; "
-        message += "drop the column if all are conflicts"
-        raise InputError(message)
+        cells_found = "empty cells and no yes" if wrong is None else repr(wrong)
+        remedy = "drop the column if all are conflicts"
+        raise refused(name, f"yes or no in the column {flag.name}", cells_found, remedy)
     if len(barred) < len(cells):
         free = counted(len(cells) - len(barred), "row is", "rows are")
         warn(f"{name}: {free} no conflict by the column {flag.name}, left out; drop it to read all", ColumnWarning)
@@ -110,8 +109,7 @@ def numbered_pairs(table: Numbered, name: str, role: Role, spellings: Spellings 
     """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes."""
     if isinstance(table, Columns):
         if table.score is None:
-            message = f"{name}: expected a number for each pair, found a table of pairs without numbers"
-            raise InputError(message)
+            raise refused(name, "a number for each pair", "a table of pairs without numbers")
         return _spelled(table, name, spellings)
     reviewer, item, values = _entries(table, name, (REVIEWER, ITEM, role), _TRIPLES)
     return _spelled(replace(_encoded(reviewer, item, name), score=as_numbers(name, values)), name, spellings)
@@ -140,8 +138,7 @@ def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spel
     """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs."""
     expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
     if name == "capacity" and isinstance(table, int):
-        message = f"capacity: expected {expected}, found {table}; spare={table} is the same number for every reviewer"
-        raise InputError(message)
+        raise refused(name, expected, table, f"spare={table} is the same number for every reviewer")
     keys, values = _entries(table, name, (label, value), expected)
     return dict(zip(_once(labels_in(keys, name, label, spellings), name, label), values, strict=True))
 
@@ -179,12 +176,10 @@ def columns_by_label(
             for column, entry in value.items() if isinstance(value, Mapping) else ((only, value),):
                 entries.setdefault(column, {})[row] = entry
     else:
-        message = f"{name}: expected a data frame with a column {label.name}, a Series or a mapping, found {table!r}"
-        raise InputError(message)
+        raise refused(name, f"a data frame with a column {label.name}, a Series or a mapping", repr(table))
     labels = _once(labels_in(labels, name, label, spellings), name, label)
     if not any(entries.values()):
-        message = f"{name}: expected columns beside {label.name}, found none"
-        raise InputError(message)
+        raise refused(name, f"columns beside {label.name}", "none")
     return {column: {labels[row]: value for row, value in rows.items()} for column, rows in entries.items()}
 
 
@@ -211,8 +206,7 @@ def rankings_of(table: Any, name: str, spellings: Spellings | None = None) -> li
         raise InputError(message)
     wrong = next((rank for *_, rank in ranked if not np.isfinite(rank)), None)
     if wrong is not None:
-        message = f"{name}: expected finite ranks, found {wrong}"
-        raise InputError(message)
+        raise refused(name, "finite ranks", wrong)
     return ranked
 
 
@@ -246,16 +240,14 @@ def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | N
     texts = [label for label in dict.fromkeys(labels) if isinstance(label, str)] if role.name == REVIEWER.name else []
     parted = part_people(Column(np.arange(len(texts)), texts), spellings.known(PERSON))
     if parted is not None and parted.several:
-        message = f"{name}: expected one reviewer in each entry, found {parted.several[0]!r}; make it an entry for each"
-        raise InputError(message)
+        raise refused(name, "one reviewer in each entry", repr(parted.several[0]), "make it an entry for each")
     return spellings.respelled(labels, PERSON if role.name == REVIEWER.name else PAPER, name)
 
 
 def _refuse_null(labels: Sequence[Any], name: str, role: str) -> None:
     if any(map(is_null, dict.fromkeys(labels))):
         row = next(row for row, label in enumerate(labels) if is_null(label))
-        message = f"{name}: expected one {role} in every row, found {labels[row]!r} in row {row}"
-        raise InputError(message)
+        raise refused(name, f"one {role} in every row", f"{labels[row]!r} in row {row}")
 
 
 def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
@@ -295,8 +287,7 @@ def _rows(table: Any, name: str, expected: str, size: int) -> list[Any]:
     rows = (table.tolist() if hasattr(table, "tolist") else list(table)) if several else [table]
     if not several or (size and not _are_rows(rows, size)):
         wrong = next((row for row in rows if not _are_rows([row], size)), rows[0])
-        message = f"{name}: expected {expected}, found {wrong!r}"
-        raise InputError(message)
+        raise refused(name, expected, repr(wrong))
     return rows
 
 
@@ -450,14 +441,13 @@ class Order(NamedTuple):
     def expect(self, matrix: Any, name: str) -> None:
         """Refuse a matrix without labels that cannot follow the order, and warn of one that might be turned."""
         if not (self.of_reviewers and self.of_items):
-            _ask_order(name, "matrix")
+            raise _without_order(name, "matrix")
         wanted = len(self.reviewers), len(self.items)
         if matrix.ndim != 2 or matrix.shape != wanted:
             turned = matrix.shape == wanted[::-1]
             fate = f"it is items x reviewers: pass {name}.T" if turned else "a row per reviewer and a column per item"
             shape = " x ".join(map(str, matrix.shape))
-            message = f"{name}: expected reviewers x items, {wanted[0]} x {wanted[1]}, found {shape}; {fate}"
-            raise InputError(message)
+            raise refused(name, f"reviewers x items, {wanted[0]} x {wanted[1]}", shape, fate)
         self.warn_square(matrix, name)
 
     def numbered(self, table: Any, name: str) -> Any:
@@ -543,18 +533,15 @@ def pairs_in(table: Any, name: str, order: Order, *, numbered: bool = False) -> 
         return Columns(row[present], column[present], order.reviewers, order.items, score[present])
     odd = entry[~np.isin(entry, (0, 1))]
     if odd.size:
-        message = f"{name}: expected a matrix of True and False, found {odd[0]}; pass matrix > threshold, or pairs"
-        raise InputError(message)
+        raise refused(name, "a matrix of True and False", odd[0], "pass matrix > threshold, or pairs")
     present = entry.astype(bool)
     return Columns(row[present], column[present], order.reviewers, order.items)
 
 
-def _ask_order(name: str, what: str) -> None:
-    message = (
-        f"{name}: expected labels, found {what} without any, and rows and graphs have no order that it could follow; "
-        "pass Reviews, whose order is reviews.reviewers and reviews.items, or a mapping, Series or data frame by label"
-    )
-    raise InputError(message)
+def _without_order(name: str, what: str) -> InputError:
+    words = f"{what} without any, and rows and graphs have no order that it could follow"
+    remedy = "pass Reviews, whose order is reviews.reviewers and reviews.items, or a mapping, Series or data frame by"
+    return refused(name, "labels", words, f"{remedy} label")
 
 
 def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any]]:
@@ -578,8 +565,8 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
             why = "both fit" if as_it_is else f"found rows {rows[:3]} and columns {columns[:3]}"
             message = (
                 f"{name}: expected labels that say whether rows are reviewers or items, {why}; name the axes, as by "
-                'frame.rename_axis(index="reviewer", columns="item")'
             )
+            message += 'frame.rename_axis(index="reviewer", columns="item")'
             raise InputError(message)
         side = "reviewer" if as_it_is else "item"
     return (Order(rows, columns), values) if side == "reviewer" else (Order(columns, rows), values.T)
@@ -593,17 +580,13 @@ def numbers_in(numbers: Any, name: str, order: Order, *, of_items: bool) -> dict
         # The default index of a Series may be labels; as positions it would be in an order of its own.
         strange = set(numbers.index).difference(labels)
         if strange:
-            message = (
-                f"{name}: expected a Series indexed by {side}, found the default index 0 to {len(numbers) - 1}, of "
-                f"which {min(strange)} is no label; write frame.set_index(LABELS)[NUMBERS]"
-            )
-            raise InputError(message)
+            index = f"the default index 0 to {len(numbers) - 1}, of which {min(strange)} is no label"
+            raise refused(name, f"a Series indexed by {side}", index, "write frame.set_index(LABELS)[NUMBERS]")
         return dict(numbers.items())
     values = numbers.tolist() if hasattr(numbers, "tolist") else list(numbers)
     if not in_order:
-        _ask_order(name, "numbers")
+        raise _without_order(name, "numbers")
     if len(values) != len(labels):
         why = f", as many as there are {other}s" if len(values) == len(others) else ""
-        message = f"{name}: expected a number for each of the {len(labels)} {side}s, found {len(values)}{why}"
-        raise InputError(message)
+        raise refused(name, f"a number for each of the {len(labels)} {side}s", f"{len(values)}{why}")
     return dict(zip(labels, values, strict=True))

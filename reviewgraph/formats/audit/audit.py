@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.labels import Label, encode
 from reviewgraph.formats.audit import rows, tables
-from reviewgraph.formats.audit.finding import FINDINGS, Draft, Note
+from reviewgraph.formats.audit.finding import FINDINGS as FINDINGS
+from reviewgraph.formats.audit.finding import Draft, Note
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.tables import Column, Numbers, by_row
@@ -42,9 +43,8 @@ class Audit:
         self.note: Note = (lambda message: note(type(message)(words(message)))) if note else (lambda message: None)
         for name in self.accept:
             if name not in FINDINGS:
-                message = f"accept: expected names of findings, found {quote(name)}; there are "
-                message += quote_all(FINDINGS, len(FINDINGS))
-                raise InputError(message)
+                there_are = f"there are {quote_all(FINDINGS, len(FINDINGS))}"
+                raise refused("accept", "names of findings", quote(name), there_are)
 
     def of_rows(self, draft: Draft) -> Draft:
         """Return one source, corrected."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import normalise
@@ -123,8 +123,8 @@ def _last_versions(grid: Grid) -> Grid:
     for line, version in zip(grid.lines, grid.column("version"), strict=True):
         value = parse_whole(version) if version.strip() else 0
         if value is None:
-            message = f"{line.place}: version: expected a whole number, found {quote(version)}"
-            raise InputError(message)
+            place = f"{line.place}: version"
+            raise refused(place, "a whole number", quote(version))
         versions.append(value)
     keys = list(_rows(grid, "submission #", "member #", "reviewer email", "reviewer first name", "reviewer last name"))
     last: dict[tuple[str, ...], int] = {}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import InputError, refused
 from reviewgraph.formats.columns import SCORE, normalise
 from reviewgraph.formats.files import quote_all, terms
 from reviewgraph.formats.systems.system import ALIAS, MEMBER, Export, Outgoing, Rule, System, Use, in_json, is_alias
@@ -309,11 +309,10 @@ class OpenReview(System):
         """
         invitation = outgoing.invitation or ""
         if outgoing.label is not None and invitation.endswith(_DEPLOYED):
-            message = (
-                f"to openreview: expected no label under the invitation {invitation}, whose edges have none, found "
-            )
-            message += f"{outgoing.label!r}; leave --label out, or name the invitation that ends in {_PROPOSED}"
-            raise InputError(message)
+            expected = f"no label under the invitation {invitation}, whose edges have none"
+            remedy = f"leave --label out, or name the invitation that ends in {_PROPOSED}"
+            place = f"to {self.name}"
+            raise refused(place, expected, repr(outgoing.label), remedy)
         label = outgoing.label or ((outgoing.stage or LABEL) if invitation.endswith(_PROPOSED) else None)
         end = {} if label is None else {"label": label}
         weights = outgoing.weights or [WEIGHT] * len(outgoing.pairs)
