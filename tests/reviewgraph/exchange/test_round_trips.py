@@ -87,11 +87,8 @@ def test_there_and_back_nothing_is_lost(road: str, reviews: Reviews) -> None:
 @pytest.mark.parametrize(
     "reviews",
     [
-        Reviews([], items=[]),
-        Reviews([], items=["p1"]),
-        Reviews([], reviewers=["ann"]),
-        Reviews([("a", "a", 0.0)]),
-        Reviews([("a", "a")]),
+        *(Reviews([], items=[]), Reviews([], items=["p1"]), Reviews([], reviewers=["ann"])),
+        *(Reviews([("a", "a", 0.0)]), Reviews([("a", "a")])),
     ],
     ids=["empty", "an item", "a reviewer", "one review", "one planned"],
 )

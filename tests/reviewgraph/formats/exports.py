@@ -262,6 +262,18 @@ def cmt() -> list[Exported]:
     ]
 
 
+#: The columns of the tables of EasyChair.
+EASYCHAIR = {
+    "review.csv": "#,submission #,member #,member name,number,version,text,scores,total score,reviewer first name,"
+    "reviewer last name,reviewer email,reviewer person #,date,time,attachment?",
+    "submission.csv": "#,title,authors,submitted,last updated,form fields,keywords,decision,notified,reviews sent,"
+    "abstract,deleted?",
+    "committee.csv": "#,person #,first name,last name,email,country,affiliation,Web page,role",
+    "bidding.csv": "member #,member name,submission #,bid",
+    "author.csv": "submission #,first name,last name,email,country,affiliation,Web page,person #,corresponding?",
+}
+
+
 def easychair_files(headers: bool = True) -> dict[str, bytes]:
     numbers = {email: str(number) for number, email in enumerate(REVIEWERS, 11)}
 
@@ -274,15 +286,6 @@ def easychair_files(headers: bool = True) -> dict[str, bytes]:
     reviews[:0] = [review(50, *pair, score, version=0) for pair, score in EARLIER.items() if pair in SCORES]
     reviews.append(review(51, "ann@x.org", "20", 3))
     papers = {**PAPERS, "20": "Out of scope"}
-    tables = {
-        "review.csv": "#,submission #,member #,member name,number,version,text,scores,total score,reviewer first name,"
-        "reviewer last name,reviewer email,reviewer person #,date,time,attachment?",
-        "submission.csv": "#,title,authors,submitted,last updated,form fields,keywords,decision,notified,reviews sent,"
-        "abstract,deleted?",
-        "committee.csv": "#,person #,first name,last name,email,country,affiliation,Web page,role",
-        "bidding.csv": "member #,member name,submission #,bid",
-        "author.csv": "submission #,first name,last name,email,country,affiliation,Web page,person #,corresponding?",
-    }
     # Members of the committee wrote under another address; one author is no member.
     authors = [(paper, REVIEWERS[email], f"at.home.{email}", numbers[email]) for email, paper in CONFLICTS]
     authors += [("12", "Sue Sub", "sue@x.org", "99"), ("20", "Sue Sub", "sue@x.org", "99")]
@@ -301,7 +304,7 @@ def easychair_files(headers: bool = True) -> dict[str, bytes]:
             [paper, *name.split(), email, "", "X", "", person, "yes"] for paper, name, email, person in authors
         ],
     }
-    return {name: as_csv(header.split(",") if headers else (), rows[name]) for name, header in tables.items()}
+    return {name: as_csv(header.split(",") if headers else (), rows[name]) for name, header in EASYCHAIR.items()}
 
 
 def easychair() -> list[Exported]:
