@@ -14,7 +14,7 @@ import numpy as np
 from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import ColumnWarning, InputError, refused, warn
-from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
+from reviewgraph._base.labels import Label, encode, natural_key
 from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import Detail, counted
 from reviewgraph.formats.audit.audit import Audit
@@ -373,23 +373,11 @@ def _places(parts: Sequence[Part]) -> Callable[[int], str]:
     return place
 
 
-def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[IntArray, tuple[Label, ...]]:
+def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[IntArray, Sequence[Label]]:
     """Codes of the rows of all files, and the labels in natural order, which no order of rows or files changes."""
-    values = columns[0].values
-    codes = columns[0].codes
-    further = list(declared)
-    if len(columns) > 1 or further:
-        index = {value: code for code, value in enumerate(values)}
-        parts = [codes]
-        for column in columns[1:]:
-            new = np.array([index.setdefault(value, len(index)) for value in column.values], np.int64)
-            parts.append(new[column.codes])
-        for label in further:
-            index.setdefault(label, len(index))
-        values = list(index)
-        codes = np.concatenate(parts)
-    order = natural_order(values)
-    return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
+    code, labels = encode([value for column in columns for value in column.values], declared)
+    starts = np.cumsum([0, *(len(column.values) for column in columns)]).tolist()
+    return np.concatenate([code[column.codes + start] for column, start in zip(columns, starts, strict=False)]), labels
 
 
 def _refuse_undeclared(
