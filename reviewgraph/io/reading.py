@@ -144,7 +144,12 @@ def read_reviews(
         refuse("merge", merge, "Mapping[str, str]")  # labels in files are text
     known = Spellings.of(merge)
     listings: list[FileRead] = []
-    declared = None if items is None else _declared(items, wanted, note, known, listings.append)
+    declared = None
+    if isinstance(items, str | os.PathLike):
+        declared = read_listing(items, columns=wanted, note=note, merge=known, read=listings.append)
+    elif items is not None:
+        papers_named = known.respelled(list(items), PAPER, "items", note)
+        declared = Listing({item: Item(None, "") for item in papers_named})
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
@@ -217,18 +222,6 @@ def read_reviews(
 
 def _say_nothing(message: object) -> None:
     pass
-
-
-def _declared(
-    items: Path | Iterable[str],
-    columns: Mapping[str, str],
-    note: Callable[[str], object] | None,
-    spellings: Spellings,
-    read: Callable[[FileRead], object],
-) -> Listing:
-    if isinstance(items, str | os.PathLike):
-        return read_listing(items, columns=columns, note=note, merge=spellings, read=read)
-    return Listing({item: Item(None, "") for item in spellings.respelled(list(items), PAPER, "items", note)})
 
 
 def _filled(scored: BoolArray, criteria: Mapping[str, FloatArray], in_any: bool = True) -> int:
@@ -384,12 +377,11 @@ def _refuse_undeclared(
     labels: Sequence[Label], declared: Mapping[str, str], item: IntArray, place: Callable[[int], str]
 ) -> None:
     unknown = np.array([label not in declared for label in labels], np.bool_)
+    rows = np.flatnonzero(unknown[item])
     # One message per unknown item, at its first row.
-    first: dict[int, int] = {}
-    for row in np.flatnonzero(unknown[item]).tolist():
-        first.setdefault(int(item[row]), row)
+    _, first = np.unique(item[rows], return_index=True)
+    at = np.sort(rows[first]).tolist()
     problems = Problems()
-    at = sorted(first.values())
     problems.add_rows(
         0, at, lambda n: f"{place(at[n])}: the item {quote(str(labels[item[at[n]]]))} is not among the items given"
     )
