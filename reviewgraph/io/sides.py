@@ -201,7 +201,7 @@ def rankings_of(table: Any, name: str, spellings: Spellings | None = None) -> li
     ranked = [(plain_label(author), item, rank) for (author, _, rank), item in zip(rows, items, strict=True)]
     pairs = [(author, item) for author, item, _ in ranked]
     if len(set(pairs)) < len(pairs):
-        author, item = next(pair for place, pair in enumerate(pairs) if pair in pairs[:place])
+        author, item = first_repeated(pairs)
         message = f"{name}: author {author!r} ranks item {item!r} twice; remove one of the two"
         raise InputError(message)
     wrong = next((rank for *_, rank in ranked if not np.isfinite(rank)), None)
@@ -259,12 +259,11 @@ def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
         for words in () if parted is None else parted.notes(REVIEWER.name):
             warn(f"{name}: {words}", LabelWarning)
         if parted is not None:
-            rows = parted.row
-            people = parted.column
-            score = None if pairs.score is None else pairs.score[rows]
-            scored = None if pairs.scored is None else pairs.scored[rows]
-            pairs = replace(pairs, reviewer=people.codes, reviewers=people.values, item=pairs.item[rows])
-            pairs = replace(pairs, score=score, scored=scored)
+            given = {"item": pairs.item, "score": pairs.score, "scored": pairs.scored}
+            rows: dict[str, Any] = {
+                name: None if values is None else values[parted.row] for name, values in given.items()
+            }
+            pairs = replace(pairs, reviewer=parted.column.codes, reviewers=parted.column.values, **rows)
     return joined(pairs, spellings, name)
 
 

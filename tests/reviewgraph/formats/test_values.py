@@ -9,7 +9,6 @@ from reviewgraph.formats import parse_number
 from tests.reviewgraph.formats.exports import as_csv, as_xlsx
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
-
 #: Cells by the number that they hold.
 NUMBERS = {
     -2: ["-2"],
