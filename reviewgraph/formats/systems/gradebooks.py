@@ -69,18 +69,13 @@ _NOUN = {REVIEWER.name: REVIEWER.name, ITEM.name: "paper"}
 _EXTREMES: Mapping[str, Callable[[Sequence[float]], float]] = {"max": max, "maximum": max, "min": min, "minimum": min}
 _UNDERSCORED = r"(?P<first>[^_@]+)_(?P<second>[^_@]+)"
 #: Two parts of the name of a column.
-_PARTED = tuple(
-    map(
-        re.compile,
-        (
-            r"(?P<first>.+?)\s*\[(?P<second>[^\[\]]+)\]\W*",
-            r"(?P<first>.+?)\s+/\s+(?P<second>.+)",
-            r"(?P<first>.+?)\s+[-\N{EN DASH}\N{EM DASH}|]\s+(?P<second>.+)",
-            r"(?P<first>.+?):\s+(?P<second>.+)",
-            r"(?P<first>.+?)\s*\((?P<second>[^()]+)\)\s*",
-            _UNDERSCORED,
-        ),
-    )
+_PARTED = (
+    r"(?P<first>.+?)\s*\[(?P<second>[^\[\]]+)\]\W*",
+    r"(?P<first>.+?)\s+/\s+(?P<second>.+)",
+    r"(?P<first>.+?)\s+[-\N{EN DASH}\N{EM DASH}|]\s+(?P<second>.+)",
+    r"(?P<first>.+?):\s+(?P<second>.+)",
+    r"(?P<first>.+?)\s*\((?P<second>[^()]+)\)\s*",
+    _UNDERSCORED,
 )
 #: The part of all combinations that columns of two parts must have.
 _CROSSED = 0.75
@@ -108,11 +103,10 @@ _SERIES = re.compile(r"(?P<stem>\D*)[0-9]+\D*")
 
 def labels_of(grid: Grid, columns: Mapping[str, str], role: Role) -> dict[str, int]:
     """Return the columns that say what a row of a wide table is about: the item or the reviewer, and a title."""
-
-    def note(message: str) -> None:
-        grid.notes.append(message.removeprefix(f"{grid.name}: "))
-
-    return locate(grid.header, [role, TITLE], columns, grid.name, note)
+    notes: list[str] = []
+    places = locate(grid.header, [role, TITLE], columns, grid.name, notes.append)
+    grid.notes += [note.removeprefix(f"{grid.name}: ") for note in notes]
+    return places
 
 
 def as_reviews(
@@ -438,7 +432,7 @@ def _unfolded(
 
 def _is_parted(name: str) -> bool:
     """Return whether a name has two parts between which more stands than an underscore."""
-    return any(pattern.fullmatch(name.strip()) for pattern in _PARTED if pattern.pattern != _UNDERSCORED)
+    return any(re.fullmatch(pattern, name.strip()) for pattern in _PARTED if pattern != _UNDERSCORED)
 
 
 #: The first parts of the names of columns, and the second ones.
@@ -448,13 +442,13 @@ _Parts: TypeAlias = tuple[list[str], list[str]]
 def _parts(names: Sequence[str]) -> _Parts | None:
     """Return the two parts of all names, such as a criterion and a judge; None if they are no combinations."""
     for pattern in _PARTED:
-        matches = [match for name in names if (match := pattern.fullmatch(name.strip()))]
+        matches = [match for name in names if (match := re.fullmatch(pattern, name.strip()))]
         if len(matches) < len(names):
             continue
         first = [match["first"] for match in matches]
         second = [match["second"].strip() for match in matches]
         sizes = len(set(first)), len(set(second))
-        if pattern.pattern == _UNDERSCORED and 1 in sizes:
+        if pattern == _UNDERSCORED and 1 in sizes:
             continue  # names of people, as user_1, user_2
         if 1 < len(set(zip(first, second, strict=True))) == len(names) >= _CROSSED * sizes[0] * sizes[1]:
             return first, second
