@@ -20,7 +20,10 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="alarms of POSIX")
 
 
 def test_every_reader_has_a_whole_file_that_it_reads(tmp_path: Path) -> None:
-    answered = {case.reader for case in CASES if outcome(case, tmp_path) == "answered"}
+    answered: set[str] = set()
+    for case in CASES:
+        if case.reader not in answered and outcome(case, tmp_path) == "answered":
+            answered.add(case.reader)
     assert answered == set(READERS)
 
 
