@@ -309,7 +309,7 @@ def _fit(lines: Lines, vectors: Vectors) -> tuple[Vectors, tuple[float, int]]:
     """Fit the lines: residuals by item, their squares, and the slopes that differ from those of the diagonal."""
     residuals = np.zeros(vectors[0].size)
     squares = line_residuals(lines, True, vectors[0], residuals)
-    changes = np.count_nonzero(np.asarray(lines.slope_free) != np.asarray(lines.diagonal_free))
+    changes = int(np.count_nonzero(np.asarray(lines.slope_free) != np.asarray(lines.diagonal_free)))
     return (residuals,), (squares, changes)
 
 
