@@ -19,7 +19,7 @@ from planner._plans.plan import Plan, PlannedReview
 from planner._plans.process import Terms, choose, round_of
 from planner._plans.target import Ledger, PlanProgress, PlanTarget
 from planner._plans.targets import covered, target_named
-from planner._plans.targets.covered import least_load, nearest, recruited
+from planner._plans.targets.covered import least_load, nearest
 from planner._plans.task import new_task
 from planner.rules import AtLeast, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, Search, checked, selected_of
@@ -166,7 +166,7 @@ def plan(
     best_effort
         If there is no plan to the target, return the closest one: first minimise the missing reviews, and people, that
         items must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest
-        group. :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit. With ``decision`` it needs
+        group. :attr:`Plan.shortage` lists the missing reviews and who could write them. With ``decision`` it needs
         a target.
     search
         A :class:`reviewgraph.Search`: time limit, seed and progress. The time includes the preparation of constraints.
@@ -331,10 +331,7 @@ def _levelled(
     why = _why_none(task, target, ledger)
     until = clock.no_less_than(LEAST_FOR_BUDGET)
     pairs = nearest(target, task, ledger, until, rng)
-    plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, why)
-    if not target.reaches_in_time(task.table(pairs), until):
-        plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
-    return plan
+    return _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, why)
 
 
 def _round(

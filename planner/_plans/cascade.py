@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs, with_extra
-from planner._plans.kernels.cascade import add_reviews, drop_moves, finishing_pairs, improve, new_moves, roll, unmark
-from planner._plans.task import CALL, READ, after_loss, looked_at, minimal
+from planner._plans.kernels.cascade import (
+    add_reviews,
+    drop_moves,
+    improve,
+    may_read,
+    new_moves,
+    roll,
+    unmark,
+    use,
+)
+from planner._plans.kernels.trials import extend, leaving
+from planner._plans.task import CALL, READ, after_loss, allowed_pairs, looked_at, minimal
 from reviewgraph._base import Clock
 from reviewgraph.graph import connected_components
 
 if TYPE_CHECKING:
     from planner._plans.kernels.cascade import Board, Moves
     from planner._plans.target import Ledger, Target
-    from planner._plans.task import Left, Loss, Losses, Task
+    from planner._plans.task import Loss, Losses, Task
     from reviewgraph._base import Clock, IntArray
     from reviewgraph.graph import Blocks
 
@@ -58,36 +68,44 @@ def new_search(task: Task, length: int, seed: int = 0) -> Search:
     moves = new_moves(length + 1)
     retry = new_moves(length + 1)
     keep = np.zeros(length + 1, np.int64)
-    return Search(task, task.board(seed), moves, retry, task.start.copy(), keep)
+    return Search(task, task.board(no_pairs(), seed), moves, retry, task.start.copy(), keep)
 
 
 def begin(
     task: Task, length: int, seed: int, noise: int = 0, clock: Clock | None = None, grace: float = 0.0
 ) -> tuple[Search, bool]:
-    """Plan by one cascade; return the plan and whether it reaches the target.
+    """Plan by one cascade; return the plan and whether it reaches the target."""
+    search = new_search(task, length, seed)
+    return search, grow(search, length, noise, clock, grace)
+
+
+def grow(search: Search, length: int, noise: int = 0, clock: Clock | None = None, grace: float = 0.0) -> bool:
+    """Add reviews by a cascade, up to ``length`` in all, until the target is reached; whether it is.
 
     Each step joins the two blocks whose union grows largest (except in small tables, from the second step on, the
     largest block and another), with sizes blurred by up to ``noise`` items. The clock is read now and then; the cascade
     stops when it is over, but may take ``grace`` seconds and work. In small tables time is of the order of the plan's
     length times the pairs of blocks that share an item.
     """
-    search = new_search(task, length, seed)
+    task = search.task
     step = 1
     late = None
+    resumed = False
     from_first = task.start.size >= FIRST_LOCAL_FROM
     while True:
         size = search.moves.made
         # How often the clock is read depends on the work, not on the machine: the plan is the same everywhere.
         most = min(size + step, length, LONG if size < LONG else length)
         local = from_first or size >= LONG
-        done = add_reviews(search.blocks, task.trial, search.board, search.moves, noise, local, size > 0, most)
+        done = add_reviews(search.blocks, task.trial, search.board, search.moves, noise, local, resumed, most)
+        resumed = True
         work = task.worked()
         step = 1 if work > Clock.LOOK else min(2 * step, AT_ONCE)
         if clock is not None:
             (late or clock).spend(work)
             late = late or (clock.no_less_than(grace) if clock.over() else None)
         if done or search.moves.made < most or most == length or (late is not None and late.over()):
-            return search, done
+            return done
 
 
 def is_local(task: Task) -> bool:
@@ -133,7 +151,7 @@ def cascades(task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
 def joined_pieces(task: Task, most: int, clock: Clock) -> IntArray:
     """Join the largest piece to the next largest allowed ones, one review each, while time is left."""
     pieces = connected_components(with_extra(task.constraints.reviews, task.constraints.fixed))
-    left = task.left(no_pairs())
+    board = task.board(no_pairs())
     sizes = np.diff(pieces.cover_start)
     order = np.argsort(-sizes, kind="stable").tolist()
     main = order[:1]
@@ -141,21 +159,21 @@ def joined_pieces(task: Task, most: int, clock: Clock) -> IntArray:
     for piece in order[1:]:
         if len(chosen) == most or clock.over():
             break
-        pair = _link(task, pieces.labels, pieces.item_labels, main, piece, left)
+        pair = _link(pieces.labels, pieces.item_labels, main, piece, board)
         if pair is not None:
             chosen.append(pair)
-            left.take(*pair)
+            use(board, *pair, 1)
             main.append(piece)
     return as_pairs(chosen)
 
 
-def _link(task: Task, who: IntArray, what: IntArray, main: list[int], piece: int, left: Left) -> tuple[int, int] | None:
+def _link(who: IntArray, what: IntArray, main: list[int], piece: int, board: Board) -> tuple[int, int] | None:
     """Find a review by one of two sides of an item of the other."""
     for readers, items in ((main, [piece]), ([piece], main)):
-        things = np.flatnonzero(np.isin(what, items) & (left.room > 0)).tolist()
-        for j in np.flatnonzero(np.isin(who, readers) & (left.spare > 0)).tolist():
+        things = np.flatnonzero(np.isin(what, items)).tolist()
+        for j in np.flatnonzero(np.isin(who, readers) & (np.asarray(board.spare) > 0)).tolist():
             for i in things:
-                if left.open(j, i) and task.constraints.may_read(j, i):
+                if may_read(board, j, i):
                     return j, i
     return None
 
@@ -239,54 +257,13 @@ class Repairer:
                 ledger.offer(pairs)
 
 
-# Replacements for a review of a plan: for a reviewer who declines, for lower costs, for smaller loads.
+# Replacements for reviews of a plan, at lower costs or for smaller loads.
 
-#: Maximum numbers of pairs of blocks, and of pairs of a reviewer and an item.
-MOST_BLOCKS = 2_000
-MOST_PAIRS = 20_000
+#: Pairs that are candidates, and that are tried in place of one review.
+CANDIDATES_UP_TO = 3_000_000
+TRIED = 20_000
 #: Passes over a plan in search of cheaper or lighter reviews.
 PASSES = 3
-
-
-def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-    """Return allowed pairs that can replace review number ``place`` of a plan: cheapest, then lightest, first."""
-    rest = np.delete(pairs, place, axis=0)
-    blocks = task.after(rest)
-    left = task.left(rest)
-    load = task.spare - left.spare
-    members: dict[int, list[int]] = {}
-    for reviewer, block in enumerate(blocks.labels()[task.home].tolist()):
-        members.setdefault(block, []).append(reviewer)
-    replacements: set[tuple[int, int]] = set()
-    for block, item in _finishing(task, blocks):
-        if left.room[item] > 0:
-            may_read = task.constraints.may_read
-            replacements |= {(j, item) for j in members[block] if left.open(j, item) and may_read(j, item)}
-            if len(replacements) > MOST_PAIRS:
-                break
-    clock.spend(CALL + READ * task.start.size + task.worked())
-    replacements.discard((int(pairs[place, 0]), int(pairs[place, 1])))
-    cost = task.constraints.whole_cost_of
-    return sorted(replacements, key=lambda pair: (cost(*pair), load[pair[0]], pair))
-
-
-def _finishing(task: Task, blocks: Blocks) -> list[tuple[int, int]]:
-    """Return (block, item) pairs after which one block covers all items."""
-    covers: dict[int, set[int]] = {}
-    owner, item_of = blocks.entries()
-    for block, item in zip(owner.tolist(), item_of.tolist(), strict=True):
-        covers.setdefault(block, set()).add(item)
-    left, right = np.empty((2, MOST_BLOCKS), np.int64)
-    count = finishing_pairs(blocks, task.trial, left, right)
-    chosen: dict[tuple[int, int], None] = {}
-    for a, b in zip(left[:count].tolist(), right[:count].tolist(), strict=True):
-        for reader, source in ((a, b), (b, a)):
-            chosen.update(dict.fromkeys((reader, item) for item in sorted(covers[source] - covers[reader])))
-    for block, cover in covers.items():
-        if len(cover) == task.n_items - 1:
-            (item,) = set(range(task.n_items)) - cover
-            chosen[block, item] = None
-    return list(chosen)
 
 
 def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
@@ -294,6 +271,12 @@ def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
 
     ``pairs`` (P, 2) reach the target; replacements are looked for at most ``most`` times.
     """
+    if task.candidates_up_to > CANDIDATES_UP_TO:
+        return pairs
+    allowed = allowed_pairs(task)
+    price = task.constraints.cost.whole(task.codes(allowed))
+    order = np.argsort(price, kind="stable")
+    offers = Offers(allowed[order], price[order])
     tried = 0
     for _ in range(PASSES):
         changed = False
@@ -305,7 +288,7 @@ def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
             if tried >= most or clock.over():
                 return pairs
             tried += 1
-            better = _better(task, pairs, place, load, clock)
+            better = _better(task, pairs, place, offers, clock)
             if better is not None:
                 pairs = pairs.copy()
                 pairs[place] = better
@@ -315,16 +298,42 @@ def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
     return pairs
 
 
-def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Clock) -> tuple[int, int] | None:
-    """Find a cheaper replacement, or one as cheap that moves a review off the largest load."""
-    reviewer = int(pairs[place, 0])
+class Offers(NamedTuple):
+    """Allowed pairs (K, 2) by their ``price`` (K,), ascending."""
+
+    pairs: IntArray
+    price: IntArray
+
+
+def _better(task: Task, pairs: IntArray, place: int, offers: Offers, clock: Clock) -> tuple[int, int] | None:
+    """Find the cheapest replacement of a review, or one as cheap by somebody of a smaller load than the largest."""
+    load = task.loads(pairs)
     now = task.constraints.price_of(pairs[place : place + 1])
-    most = int(load.max())
-    for pair in substitutes(task, pairs, place, clock):
-        price = task.constraints.price_of(np.array([pair]))
-        lighter = load[reviewer] == most and load[pair[0]] + 1 < most
-        if price < now or (price == now and lighter):
-            return pair
-        if price > now:
+    cheaper, as_cheap = np.searchsorted(offers.price, [now, now + 1]).tolist()
+    better = np.arange(as_cheap) < cheaper
+    if load[pairs[place, 0]] == load.max():
+        better |= load[offers.pairs[:as_cheap, 0]] + 1 < load.max()
+    candidates = offers.pairs[:as_cheap][better][:TRIED]
+    # What the other reviews make, and whether one more finishes it.
+    rest = np.delete(pairs, place, axis=0)
+    blocks = task.after(rest)
+    board = task.board(rest)
+    block = task.home[candidates[:, 0]].astype(np.int64)
+    leaves = np.zeros(len(candidates), np.int64)
+    leaving(blocks, block, np.ascontiguousarray(candidates[:, 1]), leaves)
+    root = blocks.labels()[block]
+    before = blocks.n_trail
+    failed: set[tuple[int, int]] = set()
+    replacement = None
+    for k in np.flatnonzero(leaves).tolist():
+        j, i = candidates[k].tolist()
+        if (root[k], i) in failed or not may_read(board, j, i):
+            continue
+        covered = extend(blocks, task.trial, block[k], i)
+        blocks.undo(before)
+        if covered == task.n_items:
+            replacement = (j, i)
             break
-    return None
+        failed.add((root[k], i))
+    clock.spend(CALL + READ * (task.start.size + len(candidates)) + task.worked())
+    return replacement

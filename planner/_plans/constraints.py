@@ -55,9 +55,6 @@ class Places(NamedTuple):
         """Whether any group may get full."""
         return bool(self.group.size)
 
-    def of(self, reviewer: int) -> list[int]:
-        return self.group[self.start[reviewer] : self.start[reviewer + 1]].tolist()  # type: ignore[no-any-return]
-
     def held_by(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
         """Return the places that pairs take: the index of the pair, and that in the flat ``free``."""
         count = np.diff(self.start)[pairs[:, 0]]
@@ -106,26 +103,19 @@ class Needs(NamedTuple):
         return self.each, self.members.ravel(), self.different.ravel()
 
 
-class Waived(NamedTuple):
-    """Needs that items do without: ``reviews`` (N,), ``members`` (N, G), ``different`` (N, A), as in :class:`Needs`."""
-
-    reviews: IntArray
-    members: IntArray
-    different: IntArray
-
-
 @dataclass(frozen=True, eq=False)
 class People:
     """Rules on the reviewers of an item, and the reviews that every item must have.
 
     Every item must have ``min_reviews``, old and new. ``lost`` (N, G) counts reviewers of each panel group who were
-    invited for an item but are not in the table; they count towards limits. ``waived`` are needs that cannot be met.
+    invited for an item but are not in the table; they count towards limits. ``waived`` are the reviews, members and
+    different values of :class:`Needs` that items do without, since they cannot be had.
     """
 
     ruled: Ruled = field(default_factory=lambda: ruled_by((), 0, 1))
     min_reviews: int = 0
     lost: IntArray | None = None
-    waived: Waived | None = None
+    waived: tuple[IntArray, IntArray, IntArray] | None = None
 
     @property
     def panels(self) -> Panels:
@@ -148,9 +138,8 @@ class People:
         mine = panels.attribute[:, None] == np.arange(panels.n_attributes)
         different = np.maximum(panels.different - (counts > 0).astype(np.int64) @ mine, 0)
         if self.waived is not None:
-            reviews = np.maximum(reviews - self.waived.reviews, 0)
-            members = np.maximum(members - self.waived.members, 0)
-            different = np.maximum(different - self.waived.different, 0)
+            needed = zip((reviews, members, different), self.waived, strict=True)
+            reviews, members, different = (np.maximum(missing - given_up, 0) for missing, given_up in needed)
         # A reviewer of at most one value of an attribute serves one of its groups only.
         together = np.where(self._values > 1, _most_of(members, mine), members @ mine)
         apart = -(-different // np.maximum(self._values, 1))
@@ -410,9 +399,6 @@ class Constraints:
     def without_needs(self) -> Constraints:
         return replace(self, people=self.people.without_needs())
 
-    def waiving(self, waived: Waived) -> Constraints:
-        return replace(self, people=replace(self.people, waived=waived))
-
     def without_fixed(self) -> Constraints:
         return replace(self, fixed=self.fixed[:0])
 
@@ -473,13 +459,6 @@ class Constraints:
         free = self.room > 0
         free[self.barred[self.barred_start[reviewer] : self.barred_start[reviewer + 1]]] = False
         return np.flatnonzero(free)
-
-    def may_read(self, reviewer: int, item: int) -> bool:
-        low = self.barred_start[reviewer]
-        high = self.barred_start[reviewer + 1]
-        place = low + np.searchsorted(self.barred[low:high], item)
-        barred = place < high and self.barred[place] == item
-        return bool(self.spare[reviewer] > 0 and self.room[item] > 0 and not barred)
 
 
 def constrain(

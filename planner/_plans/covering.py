@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._plans.constraints import Waived, no_pairs
+from planner._plans.constraints import no_pairs
+from planner._plans.kernels.cascade import may_read, use
 from planner._plans.outcome import named_papers
 from planner._plans.programme import LEAST, ROOT, Programme
 from planner._plans.task import few_short_pairs, short_pairs
@@ -123,7 +124,7 @@ def _solve(task: Task, pairs: IntArray, preferred: IntArray, clock: Clock) -> Co
     return Cover(chosen, proved, solution.status == INFEASIBLE)
 
 
-def waived(task: Task, clock: Clock) -> Waived | None:
+def waived(task: Task, clock: Clock) -> tuple[IntArray, IntArray, IntArray] | None:
     """Return what items must do without: the fewest reviews, members and values in all, as evenly as possible.
 
     None if no solution is found in time. Takes the time of :func:`cover`.
@@ -146,7 +147,7 @@ def waived(task: Task, clock: Clock) -> Waived | None:
         np.bincount(cell[missing & (kind == number)], minlength=part.size) for number, part in enumerate(needs.cells)
     )
     reviews = np.maximum(needs.reviews - (needs.each - each), 0)
-    return Waived(reviews, members.reshape(needs.members.shape), different.reshape(needs.different.shape))
+    return reviews, members.reshape(needs.members.shape), different.reshape(needs.different.shape)
 
 
 # Why items cannot get the reviews that they need: counts that can be verified by hand.
@@ -289,8 +290,8 @@ def share(task: Task, count: int) -> int:
 class Ways:
     """Reviews by reviewer, and who else may write them.
 
-    ``owner`` and ``item`` (P,) are the reviews, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be
-    added.
+    ``owner`` and ``item`` (P,) are the reviews, ``board`` has what may still be added, ``load`` (M,) are its extra
+    reviews with fixed ones, ``spare`` (M,) how many more there may be.
     """
 
     def __init__(self, task: Task, pairs: IntArray) -> None:
@@ -298,27 +299,26 @@ class Ways:
         self.n_items = task.n_items
         self.owner = pairs[:, 0].copy()
         self.item = pairs[:, 1].copy()
-        self.able: BoolArray = self.rules.spare > 0
-        self.load = task.loads(pairs)
-        self.left = task.left(pairs)
+        self.board = task.board(pairs)
+        self.load = np.asarray(self.board.load)
+        self.spare = np.asarray(self.board.spare)
+        self.has_places = task.constraints.places.any
         self.asked = _asked(task)
         self.prices: dict[int, IntArray] = {}
 
     def hand_on(self, place: int, reviewer: int) -> None:
         """Give a review to another reviewer."""
-        before = int(self.owner[place])
         item = int(self.item[place])
-        self.left.give_back(before, item)
-        self.left.take(reviewer, item)
-        self.load[before] -= 1
-        self.load[reviewer] += 1
+        use(self.board, int(self.owner[place]), item, -1)
+        use(self.board, reviewer, item, 1)
         self.owner[place] = reviewer
 
-    def takers(self, place: int) -> BoolArray:
-        """Shape (M,): who may have a review instead of its owner, at the same cost."""
+    def lighter(self, place: int) -> IntArray:
+        """Return who could take over a review at the same cost, and has two reviews fewer; fewest reviews first."""
         j = int(self.owner[place])
         i = int(self.item[place])
-        able = self.able & ~occurs(np.arange(self.load.size) * self.n_items + i, self.rules.barred_pairs)
+        able = (self.spare > 0) & (self.load + 1 < self.load[j])
+        able &= ~occurs(np.arange(self.load.size) * self.n_items + i, self.rules.barred_pairs)
         able[self.owner[self.item == i]] = False
         if self.asked is not None:
             able &= (self.asked | ~self.asked[j]).all(axis=1)
@@ -329,25 +329,14 @@ class Ways:
         if self.rules.cost:
             price = self._price(i)
             able &= price == price[j]
-        if self.left.places.any:
+        if self.has_places:
+            # The owner leaves places to others.
+            use(self.board, j, i, -1)
             for other in np.flatnonzero(able).tolist():
-                able[other] = self._finds_place(other, j, i)
-        return able
-
-    def lighter(self, place: int) -> IntArray:
-        """Return who could take over a review at the same cost, and has two reviews fewer; fewest reviews first."""
-        able = self.takers(place) & (self.left.spare > 0) & (self.load + 1 < self.load[self.owner[place]])
+                able[other] = may_read(self.board, other, i)
+            use(self.board, j, i, 1)
         taking = np.flatnonzero(able)
         return taking[np.argsort(self.load[taking], kind="stable")]
-
-    def _finds_place(self, reviewer: int, leaving: int, item: int) -> bool:
-        """Whether the panel groups of a reviewer have places on an item that another reviewer leaves."""
-        places = self.left.places
-        gone = self.left.places.of(leaving)
-        return all(
-            places.free[item, group] - self.left.taken[item, group] + (group in gone) > 0
-            for group in places.of(reviewer)
-        )
 
     def _price(self, item: int) -> IntArray:
         """Shape (M,): cost of an item by each reviewer, in whole units."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs, pieces
-from planner._plans.kernels.greedy import take_independent
+from planner._plans.kernels.cascade import may_read, take_independent, use
 from planner._plans.kernels.trials import extend
 from planner._plans.task import AT_ONCE
 from reviewgraph._base import Clock
@@ -48,7 +48,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
     item = table.item[body_of[table.reviewer] >= 0]
     play(game, start, item, np.arange(live.size), np.zeros(live.size, np.int64))
     chosen = [no_pairs()]
-    board = task.board(0)
+    board = task.board(no_pairs())
     count = 0
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
         board.spare = step
@@ -93,8 +93,11 @@ class _Forest:
 
     def __init__(self, task: Task, table: Reviews) -> None:
         components = connected_components(table)
-        self.who, self.what = components.labels.copy(), components.item_labels.copy()
-        self.left, self.chosen = task.left(no_pairs()), list[tuple[int, int]]()
+        self.who = components.labels.copy()
+        self.what = components.item_labels.copy()
+        self.board = task.board(no_pairs())
+        self.room = np.asarray(self.board.room)
+        self.chosen = list[tuple[int, int]]()
 
     def join(self, pairs: IntArray, step: IntArray) -> bool:
         """Take the pairs that join two pieces, in order, within loads that are used up; whether any did."""
@@ -102,15 +105,15 @@ class _Forest:
         (reviewer, item) = pairs.T
         full = np.zeros(len(pairs), np.bool_)
         while True:
-            apart = (self.who[reviewer] != self.what[item]) & (step[reviewer] > 0) & (self.left.room[item] > 0) & ~full
+            apart = (self.who[reviewer] != self.what[item]) & (step[reviewer] > 0) & (self.room[item] > 0) & ~full
             if not apart.any():
                 return len(self.chosen) > before
             place = int(np.argmax(apart))
             j, i = pairs[place].tolist()
-            if self.left.open(j, i):
+            if may_read(self.board, j, i):
                 self.chosen.append((j, i))
                 step[j] -= 1
-                self.left.take(j, i)
+                use(self.board, j, i, 1)
                 reader_tree = self.who[j]
                 item_tree = self.what[i]
                 self.who[self.who == item_tree] = reader_tree

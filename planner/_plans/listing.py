@@ -175,11 +175,10 @@ def neighbour(part: Part, pool: Pool, group: int, component: int) -> int:
     return add(part.piece, desk, component)
 
 
-def beam(part: Part, width: int, most: int, clock: Clock, *, in_part: bool = False) -> Path | None:
+def beam(part: Part, width: int, most: int, clock: Clock) -> Path | None:
     """Find at most ``most`` joins that make one group of a part, keeping the ``width`` largest groups of each price.
 
-    With ``in_part`` the joins of the largest group are returned if time is over. Takes time of the order of joins times
-    width times the components near a group.
+    Takes time of the order of joins times width times the components near a group.
     """
     piece = part.piece
     desk = new_desk(piece)
@@ -199,7 +198,7 @@ def beam(part: Part, width: int, most: int, clock: Clock, *, in_part: bool = Fal
         make(piece, desk, pool, into, parent[best], added[best])
         pool = into
         steps.append((np.asarray(pool.parent), np.asarray(pool.added)))
-    return _path(part, _chain(steps, 0, [])) if in_part and steps else None
+    return None
 
 
 def _chain(steps: list[tuple[IntArray, IntArray]], group: int, last: list[int]) -> list[int]:

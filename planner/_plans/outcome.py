@@ -1,8 +1,8 @@
-"""The status of a plan, its expected gain, what is missing and why in words, the rules on it, and recruits."""
+"""The status of a plan, its expected gain, what is missing and why in words, and the rules on it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,15 +10,14 @@ import numpy as np
 from planner._plans.constraints import People, no_pairs
 from planner._plans.task import allowed_pairs
 from planner.rules import first_named, ruled_by
-from planner.shortage import usual_load
 from reviewgraph._base import Mentions, Status, counted, noun
-from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from planner._plans.constraints import Constraints, Needs
+    from planner._plans.constraints import Needs
     from planner._plans.target import Ledger, Target
     from planner._plans.task import Task
     from reviewgraph._base import BoolArray, IntArray, Label
+    from reviewgraph.table import Reviews
 
 
 class PlanStatus(Status):
@@ -161,7 +160,7 @@ def fixed_too_many(task: Task, budget: int | None) -> list[str]:
     return [f"{counted(fixed, 'review is', 'reviews are')} fixed, which is more than the {fixed + budget} allowed"]
 
 
-# Rules, and recruits.
+# Rules.
 
 
 class RuleStanding(NamedTuple):
@@ -185,32 +184,3 @@ def standing(people: People, table: Reviews) -> list[RuleStanding]:
         broken = tuple(table.items[i] for i in np.flatnonzero(~holds).tolist())
         standings.append(RuleStanding(rule.text, rule.words(attribute), int(holds.sum()), broken))
     return standings
-
-
-class Recruits(NamedTuple):
-    """Sufficient number of further reviewers without conflicts, their maximum load, and their items, shape (R,)."""
-
-    number: int
-    load: int
-    items: IntArray
-
-
-def recruits_load(rules: Constraints) -> int:
-    """Return the assumed load of a recruit: the median of the reviewers' loads."""
-    return usual_load(rules.reviews.loads.tolist())
-
-
-def with_recruits(rules: Constraints, count: int, load: int) -> Constraints:
-    """Return the same with further reviewers, the last ones, with numbers for labels."""
-    table = rules.reviews
-    people = rules.people
-    panels = people.panels
-    start = np.append(panels.start, np.full(count, panels.start[-1]))
-    return replace(
-        rules,
-        reviews=Reviews.from_codes(
-            table.reviewer, table.item, reviewers=table.n_reviewers + count, items=table.n_items
-        ),
-        spare=np.append(rules.spare, np.full(count, load)),
-        people=replace(people, ruled=people.ruled._replace(panels=panels._replace(start=start))),
-    )

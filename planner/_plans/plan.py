@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from planner._plans.constraints import with_extra
-from planner._plans.outcome import PlanStatus, recruits_load, standing
+from planner._plans.outcome import PlanStatus, standing
 from planner._plans.target import Reach
 from planner._plans.targets import target_named
-from planner.shortage import NOTHING_SHORT, Shortage
+from planner.shortage import NOTHING_SHORT, Shortage, usual_load
 from reviewgraph._base import Result, counted
 from reviewgraph.formats import COMPARE, Outgoing, letters, with_rows
 from reviewgraph.graph import Assumptions, outlook_of, structure_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from planner._plans.constraints import Constraints
-    from planner._plans.outcome import Purchase, Recruits, RuleStanding
+    from planner._plans.outcome import Purchase, RuleStanding
     from planner._plans.process import Rounds
     from planner._plans.target import Bound
     from reviewgraph._base import IntArray, Label
@@ -109,9 +109,6 @@ class Plan(Result):
         Expected gain of the reviews; None if only a level was requested.
     least_load
         Lower bound on :attr:`largest_load` of plans with as many reviews at this cost; 0 if none is proved.
-    recruits
-        For a best effort that misses the level: further reviewers with whom there is a complete plan; None if none
-        were sought, or found.
     rounds
         For a round of a process: what is held back, and what each round is expected to save; otherwise None.
     levelled
@@ -138,7 +135,6 @@ class Plan(Result):
     max_reviews: int | None = None
     purchase: Purchase | None = None
     least_load: int = 0
-    recruits: Recruits | None = None
     rounds: Rounds | None = None
     levelled: bool = True
     timed_out: bool = False
@@ -216,17 +212,14 @@ class Plan(Result):
 
     @cached_property
     def shortage(self) -> Shortage | None:
-        """The shortage of a best effort, and recruits that would end it; None for other plans."""
+        """The reviews that papers lack in a best effort, and recruits who could write them; None for other plans."""
         if self.status != PlanStatus.BEST_EFFORT:
             return None
-        rules = self.constraints
         table = self.reviews
-        lacking = rules.people.needs(table).each
+        lacking = self.constraints.people.needs(table).each
         missing = tuple((table.items[i], int(lacking[i])) for i in np.flatnonzero(lacking).tolist())
-        if self.recruits is None:
-            return Shortage(missing, recruits_load(rules))
-        papers = tuple(table.items[i] for i in self.recruits.items.tolist())
-        return Shortage(missing, self.recruits.load, joining=(self.recruits.number, papers))
+        # A recruit is assumed to write as many reviews as the median reviewer has.
+        return Shortage(missing, usual_load(self.constraints.reviews.loads.tolist()))
 
     @cached_property
     def rules(self) -> list[RuleStanding]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs
 from planner._plans.covering import cover, why_uncovered
+from planner._plans.kernels.cascade import may_read, use
 from planner._plans.match import matched
 from planner._plans.rounds import Expected, Papers, play, rollouts_for, schedule
 from reviewgraph._base import TIE, counted, largest, snapped
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from planner._plans.match import Match
     from planner._plans.objectives import Decision
     from planner._plans.target import Ledger
-    from planner._plans.task import Left, Task
-    from reviewgraph._base import BoolArray, FloatArray, IntArray
+    from planner._plans.task import Task
+    from reviewgraph._base import FloatArray, IntArray
 
 #: What reviews are for, in letters to reviewers.
 OPEN = "decide on papers whose reviews so far leave it open whether they are selected"
@@ -162,30 +163,35 @@ def choose(aim: Decision, task: Task, taken: IntArray, most: int) -> IntArray:
 
     Returns them in the order chosen, shape (P, 2). Takes N evaluations at first, then the time of N + M per review.
     """
-    left = task.left(taken)
-    readers = _Readers(task, taken, left)
+    board = task.board(taken)
+    room = np.asarray(board.room)
+    planned = set(map(tuple, taken.tolist()))
     extra = aim.beliefs.brought_by(taken)
-    every = np.arange(task.constraints.reviews.n_items)
+    who = np.arange(task.spare.size)
+    every = np.arange(task.n_items)
     open_ = np.ones(every.size, np.bool_)
     whole = float(aim.losses(every, extra).sum())
     precision = snapped(aim.beliefs.review_precision)
-    rate = rates(aim, every, extra, left.room, most)
+    rate = rates(aim, every, extra, room, most)
     pairs: list[tuple[int, int]] = []
     while len(pairs) < most:
         item = largest(np.where(open_, rate, -np.inf), whole)
         if not open_[item] or rate[item] <= TIE * whole:
             break
-        reviewer = readers.best(item, precision)
+        order = np.lexsort((who, -precision, board.load, _prices(task, item)))
+        able = (j for j in order.tolist() if may_read(board, j, item) and (j, item) not in planned)
+        reviewer = next(able, None)
         if reviewer is None:
             open_[item] = False
             continue
-        readers.take(reviewer, item)
+        use(board, reviewer, item, 1)
+        planned.add((reviewer, item))
         pairs.append((reviewer, item))
         extra[item] += aim.beliefs.review_precision[reviewer]
         # The last few reviews of the budget limit the number per paper.
         remaining = most - len(pairs)
         changed = every if remaining < TOGETHER else every[item : item + 1]
-        rate[changed] = rates(aim, changed, extra[changed], left.room[changed], remaining)
+        rate[changed] = rates(aim, changed, extra[changed], room[changed], remaining)
     return as_pairs(pairs)
 
 
@@ -203,42 +209,11 @@ def rates(aim: Decision, item: IntArray, extra: FloatArray, room: IntArray, most
     return best
 
 
-class _Readers:
-    """Reviewers who may still review an item, and the number of new reviews each has."""
-
-    def __init__(self, task: Task, taken: IntArray, left: Left) -> None:
-        self.rules = task.constraints
-        self.left = left
-        n_reviewers = left.spare.size
-        n_items = left.room.size
-        everything = np.concatenate([self.rules.fixed, taken])
-        self.load = np.bincount(everything[:, 0], minlength=n_reviewers)
-        who = np.concatenate([np.repeat(np.arange(n_reviewers), np.diff(self.rules.barred_start)), everything[:, 0]])
-        what = np.concatenate([self.rules.barred, everything[:, 1]])
-        order = np.argsort(what, kind="stable")
-        self.first = np.searchsorted(what[order], np.arange(n_items + 1))
-        self.barred = who[order]
-        self.new: dict[int, list[int]] = {}
-
-    def best(self, item: int, precision: FloatArray) -> int | None:
-        who = np.flatnonzero(self._may(item))
-        if not who.size:
-            return None
-        cost = self.rules.cost.whole(who * self.left.room.size + item) if self.rules.cost else np.zeros(who.size)
-        return int(who[np.lexsort((who, -precision[who], self.load[who], cost))[0]])
-
-    def take(self, reviewer: int, item: int) -> None:
-        self.left.take(reviewer, item)
-        self.load[reviewer] += 1
-        self.new.setdefault(item, []).append(reviewer)
-
-    def _may(self, item: int) -> BoolArray:
-        may: BoolArray = (self.left.spare > 0) & (self.left.room[item] > 0)
-        may[self.barred[self.first[item] : self.first[item + 1]]] = False
-        may[self.new.get(item, [])] = False
-        if self.left.places.any:
-            may &= ~np.array([self.left.full(j, item) for j in range(may.size)])
-        return may
+def _prices(task: Task, item: int) -> IntArray:
+    """Shape (M,): the cost of a review of an item by each reviewer."""
+    cost = task.constraints.cost
+    who = np.arange(task.spare.size)
+    return cost.whole(who * task.n_items + item) if cost else np.zeros_like(who)
 
 
 # The reviews of this round.
@@ -299,9 +274,9 @@ def round_of(
     if ledger.infeasible:
         return None
     rules = task.constraints
-    left = task.left(first)
+    left = task.board(first)
     closed = np.column_stack(np.divmod(rules.barred_pairs, max(rules.reviews.n_items, 1)))
-    room = at_most(left.spare, left.room, np.concatenate([closed, first]))
+    room = at_most(np.asarray(left.spare), np.asarray(left.room), np.concatenate([closed, first]))
     sure = len(rules.fixed) + len(first)
     beliefs = aim.beliefs
     pending = beliefs.pending + beliefs.brought_by(first)

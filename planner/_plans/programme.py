@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from planner._plans.constraints import no_pairs
+from planner._plans.target import Bound
 from planner.errors import InternalError
 from planner.solving import integer_programme, solve_within
 
 if TYPE_CHECKING:
-    from planner._plans.task import Cut, Oracle, Task
+    from planner._plans.target import Ledger
+    from planner._plans.task import Oracle, Task
     from reviewgraph._base import Clock, FloatArray, IntArray
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, per entry of a programme by HiGHS, which is nearly one of flows.
@@ -113,47 +114,34 @@ class Programme:
 # subject to  spare loads and limits, and for every closed structure X that misses the target:
 #             the reviews that leave X (whose item the reviewer's block in X does not cover) are at least r(X)
 #
-# with r(X) = max(1, links missing in X). A review that only brings a reviewer to the number of items that a link takes
-# is lost and does not count; this is sound as long as X has none of their new reviews. The structures come from an
-# oracle: solve, close the chosen reviews, stop if the target is reached, otherwise cut the structure off, and for
-# *double* larger ones made from it.
+# with r(X) = max(1, links missing in X). The structures come from an oracle: solve, close the chosen reviews, stop if
+# the target is reached, otherwise cut the structure off, and for *double* larger ones made from it.
 
 #: Work per unit that CP-SAT counts on such models.
 UNIT = 1.0
 
 
-@dataclass
-class Outcome:
-    """Plan of the exact method, or none, and what is proved about it."""
-
-    pairs: IntArray | None = None
-    lower: int = 0
-    infeasible: bool = False
-    proved: bool = False
-    rounds: int = 0
-
-
 class Master(Programme):
     """Integer programme over the candidates of an oracle, in CP-SAT.
 
-    ``take`` are the reviews, ``links`` those that count in cuts of more than one, ``heaviest`` is the largest load, and
-    ``seen`` are the cuts so far. ``lost`` has for each reviewer of few items whether their new reviews link, and how
-    many of them are lost if so.
+    ``take`` are the reviews, ``heaviest`` is the largest load, ``lower`` the bound on the number of reviews, ``seen``
+    are the cuts so far.
     """
 
-    def __init__(self, oracle: Oracle) -> None:
+    def __init__(self, oracle: Oracle, lower: int = 0) -> None:
         from ortools.sat.python import cp_model
 
         task = oracle.task
         super().__init__(task, oracle.allowed, task.room)
         self.oracle = oracle
         self.task = task
+        self.lower = lower
+        self.rounds = 0
+        self.seen: set[tuple[bytes, int]] = set()
         self.model: Any = cp_model.CpModel()
         columns = [self.model.new_bool_var("") for _ in range(self.n_columns)]
         self.take: list[Any] = columns[: len(self.pairs)]
-        self.links = list(self.take)
-        self.lost = dict[int, tuple[Any, int]]()
-        self.seen: set[tuple[bytes, int]] = set()
+        self.model.add(sum(self.take) >= lower)
         if not self.possible:
             self.model.add_bool_or([])
         (row, column, entry), (least, most) = self.joined()
@@ -167,7 +155,6 @@ class Master(Programme):
         self.heaviest = self.model.new_int_var(0, len(self.pairs) + int(fixed.max(initial=0)), "")
         for j, group in self._groups(0).items():
             self.model.add(self.heaviest >= sum(group) + int(fixed[j]))
-        self._activate()
         self._order_alike()
 
     def _groups(self, column: int) -> dict[int, list[Any]]:
@@ -199,53 +186,12 @@ class Master(Programme):
                         self.model.add(sum(last[kind]) >= sum(group))
                     last[kind] = group
 
-    def _activate(self) -> None:
-        """Reviewers of d < t items: no new review links, or at least t + 1 - d do, of which t - d are lost.
-
-        Reviewers without links need no reviews unless items are short of reviews: then ``links`` may be fewer.
-        """
-        number = {variable.index: k for k, variable in enumerate(self.take)}
-        threshold = self.oracle.threshold
-        cover = self.task.start.sizes()[self.task.home]
-        for j, group in self._groups(0).items():
-            if not cover[j] < threshold < self.task.n_items:
-                continue
-            least = int(threshold + 1 - cover[j])
-            if self.task.needs.total:
-                # A review that links must be taken.
-                taken = group
-                group = [self.model.new_bool_var("") for _ in group]
-                for review, link in zip(taken, group, strict=True):
-                    self.model.add_implication(link, review)
-                    self.links[number[review.index]] = link
-            if len(group) < least:
-                self.model.add(sum(group) == 0)
-                continue
-            active = self.model.new_bool_var("")
-            self.lost[j] = (active, least - 1)
-            self.model.add(sum(group) >= least * active)
-            self.model.add(sum(group) <= len(group) * active)
-
-    def demand(self, cut: Cut) -> None:
-        """Require ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost.
-
-        Raises InternalError if a reviewer alone has new reviews inside the structure: fewer of those outside would be
-        lost then, and the cut would forbid plans.
-        """
-        reviewer = self.pairs[:, 0].tolist()
-        leaves = np.flatnonzero(cut.leaves).tolist()
-        linking = cut.alone if cut.least > 1 else set()
-        terms = [self.links[k] if reviewer[k] in linking else self.take[k] for k in leaves]
-        inside = set(self.pairs[cut.leaves == 0, 0].tolist())
-        for j, (active, lost) in self.lost.items():
-            if cut.least == 1 or j not in cut.alone:
-                continue
-            if j in inside:
-                name = type(self.oracle).__name__
-                message = f"{name}: a cut counts the first {lost} reviews of reviewer {j} as lost, and holds some"
-                raise InternalError(message)
-            terms.append(-lost * active)
-        self.model.add(sum(terms) >= cut.least)
+    def goals(self) -> list[Any]:
+        """Return what is minimised, one after another: the number of reviews, their cost, and the largest load."""
+        costs = self.task.constraints.cost
+        whole = costs.whole(self.task.codes(self.pairs)).tolist()
+        cost = sum(units * review for units, review in zip(whole, self.take, strict=True))
+        return [sum(self.take), *([cost] if costs else []), self.heaviest]
 
     def cut(self, pairs: IntArray) -> None:
         """Cut off the structure that some reviews make, and larger ones.
@@ -257,12 +203,12 @@ class Master(Programme):
             key = (cut.leaves.tobytes(), cut.least)
             if key not in self.seen:
                 self.seen.add(key)
-                self.demand(cut)
+                self.model.add(sum(self.take[k] for k in np.flatnonzero(cut.leaves).tolist()) >= cut.least)
         if len(self.seen) == before:
             message = f"{type(self.oracle).__name__}: no cut forbids {len(pairs)} reviews that miss the target"
             raise InternalError(message)
 
-    def minimise(self, clock: Clock, goal: Any, hint: IntArray | None, seed: int) -> tuple[str, IntArray, int]:
+    def minimise(self, goal: Any, hint: IntArray | None, clock: Clock) -> tuple[str, IntArray, int]:
         """Return the status (OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN), the reviews taken and the bound on the goal."""
         from ortools.sat.python import cp_model
 
@@ -273,54 +219,51 @@ class Master(Programme):
             for variable, taken in zip(self.take, chosen.tolist(), strict=True):
                 self.model.add_hint(variable, taken)
         solver = cp_model.CpSolver()
-        solver.parameters.random_seed = seed
+        solver.parameters.random_seed = self.rounds
+        self.rounds += 1
         status = solver.status_name(solve_within(solver, self.model, clock, UNIT))
+        clock.spend(self.oracle.work)
         if status not in ("OPTIMAL", "FEASIBLE"):
             return status, no_pairs(), 0
         taken = np.array([solver.value(x) for x in self.take], np.bool_)
         return status, self.pairs[taken], int(np.ceil(solver.best_objective_bound - 1e-6))
 
 
-def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Outcome:
-    """Find the best plan and prove it, as far as time allows; ``best`` (P, 2) and ``lower`` start the search."""
-    master = Master(oracle)
-    outcome = Outcome(best, lower)
-    count: Any = sum(master.take)
-    master.model.add(count >= lower)
+def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
+    """Run the exact method; the ledger gets the plan, and a bound or a proof that there is none.
+
+    ``words`` describe what every smaller plan leaves. The clock is by default the ledger's.
+    """
+    master = Master(oracle, ledger.lower_bound)
     master.cut(no_pairs())
-    costs = oracle.task.constraints.cost
-    goals: list[Any] = [count]
-    if costs:
-        whole = costs.whole(oracle.task.codes(oracle.allowed))
-        goals.append(sum(u * x for u, x in zip(whole.tolist(), master.take, strict=True)))
-    goals.append(master.heaviest)
+    goals = master.goals()
     for level, goal in enumerate(goals):
-        value = _settle_goal(master, goal, outcome, level, clock)
+        value = _least(master, goal, ledger, clock or ledger.clock, counts=level == 0)
+        ledger.prove(Bound(master.lower, "cuts", f"every smaller plan leaves {words}"))
         if value is None:
-            break
+            return
         master.model.add(goal <= value)
-        outcome.proved = level >= len(goals) - 2
-    return outcome
+        ledger.cheapest = ledger.cheapest or level >= len(goals) - 2
 
 
-def _settle_goal(master: Master, goal: Any, outcome: Outcome, level: int, clock: Clock) -> int | None:
-    """Minimise one goal; None if time runs out or no plan exists."""
-    while True:
-        if clock.over():
-            return None
-        status, pairs, bound = master.minimise(clock, goal, outcome.pairs, outcome.rounds)
-        outcome.rounds += 1
-        clock.spend(master.oracle.work)
+def _least(master: Master, goal: Any, ledger: Ledger, clock: Clock, *, counts: bool) -> int | None:
+    """Minimise one goal, which ``counts`` reviews or not; None if time runs out or no plan exists."""
+    while not clock.over():
+        status, pairs, bound = master.minimise(goal, ledger.pairs, clock)
         if status not in ("OPTIMAL", "FEASIBLE"):
-            outcome.infeasible = level == 0 and status == "INFEASIBLE"
+            ledger.infeasible = counts and status == "INFEASIBLE" and ledger.pairs is None
             return None
-        if level == 0:
-            outcome.lower = max(outcome.lower, bound)
-            if outcome.pairs is not None and outcome.lower >= len(outcome.pairs):
-                return len(outcome.pairs)
+        if counts:
+            master.lower = max(master.lower, bound)
+            if ledger.pairs is not None and master.lower >= len(ledger.pairs):
+                return len(ledger.pairs)
         if not master.oracle.reaches(pairs):
             master.cut(pairs)
             continue
-        if status == "OPTIMAL" or outcome.pairs is None or (level == 0 and len(pairs) < len(outcome.pairs)):
-            outcome.pairs = pairs
+        # Plans of the same length are better by another goal.
+        if ledger.pairs is None or len(pairs) < len(ledger.pairs):
+            ledger.offer(pairs)
+        elif status == "OPTIMAL":
+            ledger.pairs = pairs
         return bound if status == "OPTIMAL" else None
+    return None

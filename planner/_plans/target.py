@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from planner._plans.cascade import cascades
+from planner._plans.greedy import by_effect
 from planner._plans.task import allowed_pairs, looked_at
 from reviewgraph._base import Progress, noun
 
@@ -41,6 +43,7 @@ class Groups(NamedTuple):
 class Target(ABC):
     """How to plan to a level, how to measure how far reviews get, and what a step of a plan does.
 
+    By default the largest group is taken to grow roughly as the largest doubly connected group does.
     ``apart`` completes "some papers would not be ...". ``losses`` may occur at this level without harm; None if none
     may. Up to ``tested_up_to`` candidate reviews, it is tested whether all of them together reach the level.
     """
@@ -79,13 +82,13 @@ class Target(ABC):
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Search for a plan, prove bounds, and write both into the ledger until they meet or time is over."""
 
-    @abstractmethod
     def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
         """Return the order of some reviews in which the largest group grows fastest, as indices."""
+        return by_effect(task, pairs, clock)
 
-    @abstractmethod
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         """Yield sets of at most ``most`` reviews that grow the largest group, to choose among and to start from."""
+        return cascades(task, most, clock)
 
     def can_reach(self, task: Task, clock: Clock) -> bool:
         """Whether all allowed reviews together reach the level; true if they are too many to test."""
@@ -169,8 +172,7 @@ class Ledger:
     ``report`` is called after every change; work is counted on the ``clock``. ``budget`` bounds the reviews beyond the
     fixed ones, and ``pairs`` (P, 2) is the best plan without them. ``part`` is a partial plan, for the case that time
     ends first. ``bounds`` increase. With ``cheapest`` no plan of the same length is cheaper; ``infeasible`` means that
-    provably no plan exists, and ``explained`` that the ``reasons`` are complete. With ``any_plan`` the first plan is
-    the end, and no exact method looks for one.
+    provably no plan exists, and ``explained`` that the ``reasons`` are complete.
     """
 
     clock: Clock
@@ -183,7 +185,6 @@ class Ledger:
     infeasible: bool = False
     reasons: list[str] = field(default_factory=list)
     explained: bool = False
-    any_plan: bool = False
 
     @property
     def lower_bound(self) -> int:
@@ -192,8 +193,7 @@ class Ledger:
     @property
     def closed(self) -> bool:
         """Whether plan and bound meet, or the bound exceeds the budget."""
-        enough = self.pairs is not None and (self.any_plan or len(self.pairs) <= self.lower_bound)
-        return enough or self.out_of_reach
+        return (self.pairs is not None and len(self.pairs) <= self.lower_bound) or self.out_of_reach
 
     def settled(self, task: Task) -> bool:
         """Whether plan and bound meet, and no plan of the same length is cheaper."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,45 +25,6 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews
 
     Mentioned: TypeAlias = Sequence[Label] | Mentions
-
-# Remaining spare loads, limits, and places for panel groups of a plan in the making.
-
-
-class Left:
-    """Loads, limits and places after some more reviews.
-
-    ``spare`` (M,) and ``room`` (N,) remain after these and the fixed reviews; ``taken`` counts the places of panel
-    groups on items that the reviews take, fixed ones excluded.
-    """
-
-    def __init__(self, rules: Constraints, spare: IntArray, room: IntArray, pairs: IntArray) -> None:
-        self.places = rules.places
-        self.spare = spare - np.bincount(pairs[:, 0], minlength=spare.size)
-        self.room = room - np.bincount(pairs[:, 1], minlength=room.size)
-        self.taken: Counter[tuple[int, int]] = Counter()
-        if self.places.any:
-            self.taken.update((i, group) for j, i in pairs.tolist() for group in self.places.of(j))
-
-    def open(self, reviewer: int, item: int) -> bool:
-        """Whether a pair that is allowed alone may be added."""
-        return bool(self.spare[reviewer] > 0 and self.room[item] > 0) and not self.full(reviewer, item)
-
-    def full(self, reviewer: int, item: int) -> bool:
-        """Whether one of the reviewer's panel groups is full on the item."""
-        if not self.places.any:
-            return False
-        free = self.places.free
-        return any(free[item, group] <= self.taken[item, group] for group in self.places.of(reviewer))
-
-    def take(self, reviewer: int, item: int, times: int = 1) -> None:
-        self.spare[reviewer] -= times
-        self.room[item] -= times
-        for group in self.places.of(reviewer):
-            self.taken[item, group] += times
-
-    def give_back(self, reviewer: int, item: int) -> None:
-        self.take(reviewer, item, -1)
-
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of one step of a growth; and of a pass over a table, per review and
 #: in addition.
@@ -122,22 +82,25 @@ class Task:
         self.trial.steps = 0
         return STEP * steps
 
-    def board(self, seed: int) -> Board:
+    def board(self, pairs: IntArray, seed: int = 0) -> Board:
+        """Return loads, limits and places that remain after some more reviews; ``seed`` breaks ties."""
         member = np.argsort(self.components.labels, kind="stable").astype(np.int64)
         member_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.components.sizes)])
         places = self.constraints.places
+        free = places.free.copy()
+        np.subtract.at(free.ravel(), places.held_by(pairs)[1], 1)
         return Board(
             home=self.home.astype(np.int64),
             member_start=member_start,
             member=member,
-            load=self.loads(no_pairs()).astype(np.int64),
-            spare=self.spare.copy(),
-            room=self.room.copy(),
+            load=self.loads(pairs).astype(np.int64),
+            spare=self.spare - np.bincount(pairs[:, 0], minlength=self.spare.size),
+            room=self.room - np.bincount(pairs[:, 1], minlength=self.room.size),
             barred_start=self.constraints.barred_start,
             barred=self.constraints.barred,
             group_start=places.start,
             group=places.group,
-            free=places.free.copy(),
+            free=free,
             dice=seed & 0x7FFFFFFF,
         )
 
@@ -145,9 +108,6 @@ class Task:
     def needs(self) -> Needs:
         rules = self.constraints
         return rules.people.needs(with_extra(rules.reviews, rules.fixed))
-
-    def left(self, pairs: IntArray) -> Left:
-        return Left(self.constraints, self.spare, self.room, pairs)
 
     def loads(self, pairs: IntArray) -> IntArray:
         """Shape (M,): extra reviews of each reviewer, fixed ones included."""
@@ -274,23 +234,14 @@ ROUND = 2e-5
 
 
 class Cut(NamedTuple):
-    """Condition on every plan: ``least`` of the candidates that leave a structure, marked in ``leaves`` (K,).
-
-    The first reviews of reviewers ``alone``, who are not in a block yet, do not count.
-    """
+    """Condition on every plan: ``least`` of the candidates that leave a structure, marked in ``leaves`` (K,)."""
 
     leaves: IntArray
     least: int
-    alone: set[int]
 
 
 class Oracle(ABC):
-    """A target, for one task.
-
-    ``threshold`` is the number of items from which a reviewer is a part of the structure.
-    """
-
-    threshold = 2
+    """A target, for one task."""
 
     def __init__(self, task: Task, allowed: IntArray | None = None) -> None:
         self.candidates = Candidates(task)
@@ -420,9 +371,10 @@ def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
     """Return the task that remains when some reviews were planned and a loss occurs."""
     table = task.table(pairs)
     lost = loss.takes(table.reviewer, table.item)
-    left = task.left(pairs)
+    left = task.board(pairs)
+    spare = np.array(left.spare)
     if loss.item < 0 <= loss.reviewer:
-        left.spare[loss.reviewer] = 0
+        spare[loss.reviewer] = 0
     rules = task.constraints
     # Lost reviews were still asked for: nobody may read them again, and they count where a rule limits people.
     lost_pairs = table.reviewer[lost] * max(task.n_items, 1) + table.item[lost]
@@ -430,8 +382,8 @@ def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
     after = replace(
         rules,
         reviews=table.subset(~lost),
-        spare=left.spare,
-        room=left.room,
+        spare=spare,
+        room=np.array(left.room),
         conflicts=distinct(rules.conflicts, barred),
         fixed=no_pairs(),
         people=rules.people.without(table.subset(lost)),

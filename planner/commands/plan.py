@@ -179,7 +179,7 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
     "Search",
     "--best-effort",
     is_flag=True,
-    help="If there is no plan, return the closest one, with the papers that lack reviews and the reviewers to recruit.",
+    help="If there is no plan, return the closest one, with the papers that lack reviews.",
 )
 @option("Search", "--seed N", minimum=0, default=0, help="Random seed of the search.")
 @result_options(
@@ -334,7 +334,7 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
     output = destination.output
     upload = destination.upload
     if extra._has_part and not session.params["best_effort"]:
-        why = "the closest plan, and the reviewers to recruit for the rest"
+        why = "the closest plan, and the papers that lack reviews"
         return Next.of("plan", table, again, "--best-effort", why=why)
     if not extra.added or (output and not upload.read_back):
         return Next.of("calibrate" if extra.attained and reviews.scored.all() else "check", table)

@@ -1,8 +1,9 @@
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from planner._plans.kernels.trials cimport Trial, blocks_of, close, drop_anchor, extend, keep_anchor, largest, try_join
 from reviewgraph.graph.kernels.blocks cimport Blocks
+from reviewgraph.graph.kernels.pebbles cimport Game, offer
 
 cdef int64_t FEW, UNKNOWN, STALE
 
@@ -10,7 +11,7 @@ cdef class Board:
     cdef const int64_t[::1] home, member_start, member
     cdef readonly int64_t[::1] load
     cdef public int64_t[::1] spare
-    cdef int64_t[::1] room
+    cdef readonly int64_t[::1] room
     cdef const int64_t[::1] barred_start, barred, group_start, group
     cdef int64_t[:, ::1] free
     cdef int64_t dice
@@ -43,7 +44,7 @@ cpdef void follow(
 )
 cpdef void add_move(Board board, Moves moves, int64_t reviewer, int64_t item) noexcept nogil
 cdef void rewrite(Moves moves, Moves source) noexcept nogil
-cdef void use(Board board, int64_t reviewer, int64_t item, int64_t times) noexcept nogil
+cpdef void use(Board board, int64_t reviewer, int64_t item, int64_t times) noexcept nogil
 cpdef void drop_moves(Board board, Moves moves, int64_t[::1] keep) noexcept nogil
 cdef int64_t prune(
     Blocks blocks, Trial trial, Board board, Moves moves, int64_t[::1] keep, int64_t start
@@ -56,4 +57,7 @@ cpdef int64_t improve(
     Blocks blocks, Trial trial, Board board, Moves moves, Moves retry, int64_t[::1] keep, int64_t start, bint local,
     int64_t rounds
 )
-cpdef int64_t finishing_pairs(Blocks blocks, Trial trial, int64_t[::1] left, int64_t[::1] right)
+cpdef int64_t take_independent(
+    Game game, Board board, const int64_t[::1] body, const int64_t[::1] reviewer, const int64_t[::1] item,
+    uint8_t[::1] taken, int64_t wanted
+)

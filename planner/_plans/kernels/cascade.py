@@ -14,11 +14,13 @@ import numpy as np
 
 if not cython.compiled:
     from planner._plans.kernels.trials import blocks_of, close, drop_anchor, extend, keep_anchor, largest, try_join
+    from reviewgraph.graph.kernels.pebbles import offer
 
 if TYPE_CHECKING:
     from planner._plans.kernels.trials import Trial
-    from reviewgraph._base import IntArray
+    from reviewgraph._base import BoolArray, IntArray
     from reviewgraph.graph.kernels.blocks import Blocks
+    from reviewgraph.graph.kernels.pebbles import Game
 
     Review = tuple[int, int]
 
@@ -472,20 +474,21 @@ def improve(
     return gained
 
 
-def finishing_pairs(blocks: Blocks, trial: Trial, left: IntArray, right: IntArray) -> int:
-    """List pairs of blocks that share an item and cover all items once joined; return their number."""
+def take_independent(
+    game: Game, board: Board, body: IntArray, reviewer: IntArray, item: IntArray, taken: BoolArray, wanted: int
+) -> int:
+    """Take reviews in order that are independent in the count matroid, up to ``wanted``; returns their number.
+
+    Review r is by a reviewer who is ``body[r]`` of the game; those that are taken are marked.
+    """
+    n_bodies = len(game.parent)
     count = 0
-    n_items = len(blocks.degree)
     with cython.nogil:
-        drop_anchor(blocks, trial)
-        for thing in range(n_items):
-            near = blocks_of(blocks, trial, thing)
-            for x in range(near):
-                for y in range(x):
-                    a = trial.near[x]
-                    b = trial.near[y]
-                    if count < len(left) and try_join(blocks, trial, a, b) == n_items:
-                        left[count] = a
-                        right[count] = b
-                        count += 1
+        for r in range(len(body)):
+            if count == wanted:
+                break
+            if may_read(board, reviewer[r], item[r]) and offer(game, body[r], r, n_bodies + item[r]):
+                taken[r] = True
+                use(board, reviewer[r], item[r], 1)
+                count += 1
     return count

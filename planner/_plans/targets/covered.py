@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.constraints import no_pairs
 from planner._plans.covering import Ways, cover, share, waived, why_uncovered
-from planner._plans.outcome import Recruits, recruits_load, what_is_missing, with_recruits
+from planner._plans.outcome import what_is_missing
+from planner._plans.programme import settle
 from planner._plans.target import Bound, Ledger
-from planner._plans.targets.searched import settle
 from planner._plans.task import minimal, new_task
 from reviewgraph._base import Clock, counted, noun
 
@@ -299,13 +299,6 @@ def _needed_first(target: Target, task: Task, whole: IntArray | None, allowed: i
 
 #: Share of the time left for a plan that fills as many needs as possible, and reaches the level.
 WHOLE = 0.3
-#: Share of the time left for a plan with a given number of recruits.
-WITH_RECRUITS = 0.25
-#: Maximum number of recruits, and minimum load of one: two reviews join nothing.
-MOST = 1_024
-JOINING = 3
-#: Reviews that a plan adds for each recruit at most.
-ENTRIES = 3
 
 
 def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.random.Generator) -> IntArray:
@@ -323,35 +316,12 @@ def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.ra
     return best_few(target, lowered, None, task.most if ledger.budget is None else ledger.budget, clock)
 
 
-def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> Recruits | None:
-    """Return recruits with whom a plan in addition to ``pairs`` (P, 2) is complete; None if none are found in time.
-
-    Their number is doubled until there is a plan: half of them may be enough. Those without a review are left out.
-    """
-    # All others get no further reviews: the recruits alone must suffice.
-    kept = task.constraints.with_fixed(pairs)
-    M = task.spare.size
-    kept = replace(kept, spare=np.bincount(kept.fixed[:, 0], minlength=M))
-    load = max(recruits_load(kept), JOINING)
-    lacks = kept.people.needs(with_extra(kept.reviews, kept.fixed)).each
-    count = max(1, int(lacks.max(initial=0)), -(-int(lacks.sum()) // load))
-    while count <= MOST and not clock.over():
-        more = new_task(with_recruits(kept, count, load), task.most + ENTRIES * count)
-        ledger = Ledger(clock.share(WITH_RECRUITS), any_plan=True)
-        with suppress(Clock.Over):
-            fill(target, more, ledger, rng)
-        if ledger.pairs is not None:
-            new = ledger.pairs[ledger.pairs[:, 0] >= M]
-            return Recruits(int(np.unique(new[:, 0]).size), load, np.sort(new[:, 1]))
-        count *= 2
-    return None
-
-
 def _lowered(task: Task, clock: Clock) -> Task:
     """Return the task in which items do without what they cannot have."""
     if not task.needs.total:
         return task
     gaps = waived(task, clock)
     rules = task.constraints
-    lowered = rules.without_needs() if gaps is None else rules.waiving(gaps)
-    return new_task(lowered, task.most)
+    if gaps is None:
+        return new_task(rules.without_needs(), task.most)
+    return new_task(replace(rules, people=replace(rules.people, waived=gaps)), task.most)

@@ -12,12 +12,12 @@ import numpy as np
 from planner._plans import cascade, listing, lower_bounds
 from planner._plans.cascade import Repairer, polish
 from planner._plans.constraints import no_pairs, with_extra
-from planner._plans.kernels.cascade import add_reviews, follow
+from planner._plans.kernels.cascade import follow
 from planner._plans.kernels.trials import extend_unfinished, leaving
 from planner._plans.listing import reduce
+from planner._plans.programme import settle
 from planner._plans.target import Bound, Groups, Target
 from planner._plans.targets.covered import least_load, lighten
-from planner._plans.targets.searched import SearchedTarget, settle
 from planner._plans.task import (
     CALL,
     Cut,
@@ -71,8 +71,7 @@ class DoubleOracle(Oracle):
     def _cut(self, blocks: Blocks) -> Cut:
         leaves = np.zeros(len(self.allowed), np.int64)
         leaving(blocks, self.block, self.item, leaves)
-        cover = blocks.sizes()[self.task.home]
-        return Cut(leaves, max(1, missing_links_of(self.task, blocks)), set(np.flatnonzero(cover < 2).tolist()))
+        return Cut(leaves, max(1, missing_links_of(self.task, blocks)))
 
 
 def missing_links_of(task: Task, blocks: Blocks) -> int:
@@ -85,15 +84,11 @@ def missing_links_of(task: Task, blocks: Blocks) -> int:
 
 # Plans and bounds from the groups that few joins make, part by part of the contracted graph.
 
-#: Entries of the covers from which beams may work a thousand times as long.
-LARGE = 200
 #: Largest groups kept per price, in turn, while width times the square of the joins is about below ``BEAM_WORK``.
-WIDTHS: tuple[int, ...] = (1, 10, 100, 1_000, 10_000)
-BEAM_WORK = 5_000_000
-#: The same from ``HUGE`` entries on: a group has more neighbours, and the first cascade replaces narrow beams.
+WIDTHS = (30, 100, 300)
+BEAM_WORK = 1_500_000
+#: Entries of the covers from which a table is huge: a group has more neighbours.
 HUGE = 20_000
-HUGE_WIDTHS = (30, 100, 300)
-HUGE_WORK = 1_500_000
 #: Share of the time left for listing groups there, which cannot come near the plan.
 HUGE_LISTING = 0.1
 #: Lower bound of a part above which listing is hopeless: each review multiplies the number of groups by four to ten.
@@ -156,9 +151,8 @@ def _bound(reduction: Reduction, values: list[int], looked_at: int) -> Bound:
 def _path(task: Task, part: Part, clock: Clock) -> Path | None:
     """Find joins for a part, the best of several beams."""
     best: Path | None = None
-    limit = HUGE_WORK if is_huge(task) else BEAM_WORK if task.start.size >= LARGE else BEAM_WORK // 1_000
-    for width in HUGE_WIDTHS if is_huge(task) else WIDTHS:
-        if best is not None and (len(best) <= part.least + 1 or width * len(best) ** 2 > limit):
+    for width in WIDTHS:
+        if best is not None and (len(best) <= part.least + 1 or width * len(best) ** 2 > BEAM_WORK):
             break
         most = task.n_items + task.home.size if best is None else len(best) - 1
         best = listing.beam(part, width, most, clock) or best
@@ -177,25 +171,11 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
     left = np.ascontiguousarray(joins[:, 0])
     right = np.ascontiguousarray(joins[:, 1])
     follow(search.blocks, task.trial, search.board, search.moves, left, right)
-    if not _complete(search, len(ledger.pairs) - 1, ledger):
+    if not cascade.grow(search, len(ledger.pairs) - 1, clock=ledger.clock):
         return None
     cascade.prune_search(search, ledger.clock)
     ledger.offer(search.pairs)
     return search
-
-
-def _complete(search: cascade.Search, most: int, ledger: Ledger) -> bool:
-    """Continue by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
-    task = search.task
-    done = False
-    while not done and ledger.in_time:
-        size = search.moves.made
-        step = min(size + cascade.AT_ONCE, most)
-        local = cascade.is_local(task)
-        done = add_reviews(search.blocks, task.trial, search.board, search.moves, 0, local, False, step)
-        if not done and (search.moves.made < step or step == most):
-            return False
-    return done
 
 
 # The target *double*: a plan, bounds, and a better plan.
@@ -227,7 +207,7 @@ SHARE = 0.35
 FLOW = 0.25
 
 
-class DoubleTarget(SearchedTarget):
+class DoubleTarget(Target):
     """Groups are doubly connected components; a review grows one of them, and others follow."""
 
     level: ClassVar[Level] = level_named("double")
@@ -378,12 +358,7 @@ class _Part(NamedTuple):
 
 
 class RobustOracle(Oracle):
-    """*Double* after each loss.
-
-    Reviewers of few reviews are treated as all others (``threshold`` 0): that leaves cuts weaker, but valid.
-    """
-
-    threshold = 0
+    """*Double* after each loss."""
 
     def __init__(self, task: Task, losses: Losses, rng: np.random.Generator) -> None:
         super().__init__(task, allowed_pairs(task))
@@ -406,7 +381,7 @@ class RobustOracle(Oracle):
             for cut in part.oracle.cuts(rest):
                 leaves = np.zeros(len(self.allowed), np.int64)
                 leaves[part.left] = cut.leaves
-                yield Cut(leaves, cut.least + part.more, set())
+                yield Cut(leaves, cut.least + part.more)
 
     def _failing(self, pairs: IntArray) -> Iterator[tuple[_Part, IntArray]]:
         """Losses after which the target is missed, each with the remaining ones of the chosen reviews."""

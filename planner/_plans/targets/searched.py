@@ -1,4 +1,4 @@
-"""The exact method as the last step of targets, and the targets *connected* and *recoverable*."""
+"""The targets *connected* and *recoverable*, whose links are independent sets of a matroid."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from planner._plans import cascade, programme
-from planner._plans.cascade import cascades, joined_pieces
+from planner._plans import cascade
+from planner._plans.cascade import joined_pieces
 from planner._plans.constraints import no_pairs, pieces
-from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
+from planner._plans.greedy import greedy_connected, greedy_recoverable
 from planner._plans.lower_bounds import missing_links
+from planner._plans.programme import settle
 from planner._plans.target import Bound, Groups, Target
 from planner._plans.task import Cut, Oracle, looked_at, minimal
 from reviewgraph._base import distinct, noun
@@ -27,45 +28,13 @@ if TYPE_CHECKING:
     from reviewgraph.graph import Level
 
 
-class SearchedTarget(Target):
-    """A target whose largest group roughly grows as the largest doubly connected group does."""
-
-    def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-        return by_effect(task, pairs, clock)
-
-    def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
-        return cascades(task, most, clock)
-
-
-# The exact method as the last step of every target: an implicit hitting set.
-
-
-def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
-    """Run the exact method (:mod:`..programme`); the ledger gets the plan, and a bound or a proof that there is none.
-
-    ``words`` describe what every smaller plan leaves. The clock is by default the ledger's.
-    """
-    if ledger.any_plan:
-        return
-    outcome = programme.solve(oracle, ledger.pairs, ledger.lower_bound, clock or ledger.clock)
-    if outcome.infeasible and ledger.pairs is None:
-        ledger.infeasible = True
-        return
-    ledger.prove(Bound(outcome.lower, "cuts", f"every smaller plan leaves {words}"))
-    # A plan of the same length may be cheaper.
-    if outcome.pairs is not None and (ledger.pairs is None or len(outcome.pairs) <= len(ledger.pairs)):
-        ledger.pairs = outcome.pairs
-        ledger.notify()
-    ledger.cheapest = ledger.cheapest or outcome.proved
-
-
 # Targets whose links are independent sets of a matroid.
 
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 20_000
 
 
-class MatroidTarget(SearchedTarget):
+class MatroidTarget(Target):
     """A target whose plans are greedy: optimal if they meet their bound, and no load or limit stopped a cheaper one."""
 
     oracle_of: ClassVar[type[Oracle]]
@@ -210,8 +179,6 @@ def _is_one_piece(table: Reviews) -> bool:
 
 
 class ConnectedOracle(Oracle):
-    threshold = 1
-
     def reaches(self, pairs: IntArray) -> bool:
         return _is_one_piece(self.task.table(pairs))
 
@@ -220,7 +187,7 @@ class ConnectedOracle(Oracle):
         table = self.task.table(pairs)
         components = connected_components(table)
         leaves = components.labels[self.allowed[:, 0]] != components.item_labels[self.allowed[:, 1]]
-        yield Cut(leaves.astype(np.int64), max(1, pieces(table) - 1), set(np.flatnonzero(table.loads == 0).tolist()))
+        yield Cut(leaves.astype(np.int64), max(1, pieces(table) - 1))
 
 
 class ConnectedTarget(MatroidTarget):
@@ -279,7 +246,7 @@ class RecoverableOracle(Oracle):
         leaves = np.array(
             [(int(label[j]), i) not in inside and (j, i) not in existing for j, i in self.allowed.tolist()], np.int64
         )
-        yield Cut(leaves, max(1, blocks.degrees_of_freedom), set(np.flatnonzero(label < 0).tolist()))
+        yield Cut(leaves, max(1, blocks.degrees_of_freedom))
 
 
 class RecoverableTarget(MatroidTarget):

@@ -149,7 +149,7 @@ def test_what_a_plan_proposes(words: str, proposed: str, status: int) -> None:
     found = run(*again)
     assert found.exit_code == status, found.output
     if proposed == "--best-effort":
-        assert "To recruit" in found.stdout
+        assert "CLOSEST PLAN" in found.stdout
 
 
 @pytest.mark.parametrize("words", ["plan ./plan.csv", "check ./plan.csv", "plan link.csv", "check sub/../plan.csv"])
