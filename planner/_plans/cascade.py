@@ -264,6 +264,8 @@ CANDIDATES_UP_TO = 3_000_000
 TRIED = 20_000
 #: Passes over a plan in search of cheaper or lighter reviews.
 PASSES = 3
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a pair that is compared.
+COMPARE = 1e-7
 
 
 def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
@@ -335,5 +337,5 @@ def _better(task: Task, pairs: IntArray, place: int, offers: Offers, clock: Cloc
             replacement = (j, i)
             break
         failed.add((root[k], i))
-    clock.spend(CALL + READ * (task.start.size + len(candidates)) + task.worked())
+    clock.spend(CALL + READ * task.start.size + COMPARE * as_cheap + task.worked())
     return replacement

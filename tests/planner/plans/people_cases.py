@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-from math import comb
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -104,25 +102,6 @@ class Case(NamedTuple):
             return sum(self.options.get("cost", {}).get(pair, 1.0) for pair in chosen)
         most = max([0.0, *affinity.values()])
         return sum(most - affinity.get(pair, 0.0) for pair in chosen)
-
-
-def best_plan(case: Case, target: str, most_sets: int) -> tuple[int, float] | str | None:
-    """Count and price of the best plan beside the fixed reviews; None if there is none."""
-    allowed = case.allowed()
-    if not case.keeps(()):
-        return None
-    tried = 0
-    for size in range(len(allowed) + 1):
-        tried += comb(len(allowed), size)
-        if tried > most_sets:
-            return "too many"
-        kept = [chosen for chosen in combinations(allowed, size) if case.keeps(chosen)]
-        if not kept:
-            return None
-        prices = [case.price(s) for s in kept if case.served(s) and case.reached(s, target)]
-        if prices:
-            return size, min(prices)
-    return None
 
 
 @st.composite

@@ -14,9 +14,8 @@ from planner._plans.constraints import people
 from reviewgraph import InputError, Reviews, Rules, Search
 from reviewgraph._base.errors import LabelWarning
 from reviewgraph.formats import Columns
-from reviewgraph.graph.levels import NAMES
 from tests.planner.plans.checking import InvalidPlan, verify_plan
-from tests.planner.plans.people_cases import Case, best_plan, cases
+from tests.planner.plans.people_cases import Case, cases
 from tests.trials import examples
 
 #: ann, bob and cleo read 1-2, 2-3, 3-4: two reviews join them.
@@ -28,25 +27,6 @@ JOINED = Reviews([("ann", i) for i in (1, 2, 3)] + [("bob", i) for i in (2, 3, 4
 def planned(plan: Plan) -> list[tuple[Any, Any]]:
     verify_plan(plan)
     return sorted((review.reviewer, review.item) for review in plan.added)
-
-
-@given(cases(), st.sampled_from(list(NAMES)))
-@examples(14)
-def test_plans_with_people_are_as_good_as_brute_force(case: Case, target: Any) -> None:
-    expected = best_plan(case, target, most_sets=2_000)
-    plan = planner.plan(case.reviews, target=target, search=Search(time_limit=60), **case.options)
-    verify_plan(plan)
-    if expected is None:
-        assert plan.status == "infeasible"
-        assert plan.explanation
-    elif expected != "too many":
-        fixed = len(plan.constraints.fixed)
-        chosen = tuple(map(tuple, plan.pairs[fixed:].tolist()))
-        assert (plan.status, len(chosen)) == ("optimal", expected[0])
-        assert case.price(chosen) == pytest.approx(expected[1])
-        assert case.keeps(chosen)
-        assert case.served(chosen)
-        assert set(chosen) <= set(case.allowed())
 
 
 @given(cases(), st.integers(0, 3))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +14,9 @@ import planner
 from planner._plans.constraints import no_pairs
 from planner._plans.covering import cover, share
 from planner._plans.task import new_task
-from reviewgraph import Reviews, Search
+from reviewgraph import Reviews
 from reviewgraph._base import Clock
-from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import people_cases, plan_cases
-from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.plan_cases import constrained
 from tests.trials import examples
 
@@ -32,34 +29,6 @@ def loads_of(case: people_cases.Case, chosen: tuple[tuple[int, int], ...]) -> li
     old = set(zip(case.reviews.reviewer.tolist(), case.reviews.item.tolist(), strict=True))
     new = [*(pair for pair in case.options.get("fixed", ()) if pair not in old), *chosen]
     return sorted((sum(j == k for k, _ in new) for j in range(case.everyone)), reverse=True)
-
-
-@pytest.mark.slow
-@given(people_cases.cases(), st.sampled_from(list(NAMES)))
-@examples(24)
-def test_loads_of_plans_are_no_smaller_than_is_proved_and_brute_force_finds(
-    case: people_cases.Case, target: Any
-) -> None:
-    plan = planner.plan(case.reviews, target=target, search=Search(time_limit=60), **case.options)
-    verify_plan(plan)
-    assume(plan.status.reaches and plan.count)
-    assert plan.largest_load_lower_bound is not None
-    assert plan.largest_load_lower_bound <= plan.largest_load
-    allowed, own = case.allowed(), plan.count - len(plan.constraints.fixed)
-    if plan.status != "optimal" or comb(len(allowed), own) > MOST_SETS:
-        return
-    fixed = sum(review.cost for review in plan.added) - case.price(
-        tuple(map(tuple, plan.pairs[len(plan.constraints.fixed) :].tolist()))
-    )
-    least = min(
-        loads_of(case, chosen)[0]
-        for chosen in combinations(allowed, own)
-        if abs(case.price(chosen) + fixed - plan.cost) < 1e-6
-        and case.keeps(chosen)
-        and case.served(chosen)
-        and case.reached(chosen, target)
-    )
-    assert plan.largest_load_lower_bound <= least <= plan.largest_load
 
 
 @pytest.mark.slow
