@@ -302,10 +302,9 @@ def _fair(search: Callable[[Constraints, Clock], Plan], rules: Constraints, cloc
     plan = plain if part.interrupted else search(replace(rules, spare=spare), clock)
     if part.interrupted or not plan.status.may_grow or plan.count > plain.count:
         # The plan without affinities is not proved to be the best by them.
-        reviews = tuple(
-            replace(review, cost=rules.cost_of(j, i), affinity=rules.affinity_of(j, i))
-            for review, (j, i) in zip(plain.added, plain.pairs.tolist(), strict=True)
-        )
+        codes = rules.codes(plain.pairs)
+        prices = zip(plain.added, rules.cost.costs(codes).tolist(), rules.cost.affinities(codes), strict=True)
+        reviews = tuple(replace(review, cost=cost, affinity=affinity) for review, cost, affinity in prices)
         plain = replace(plain, constraints=rules, added=reviews)
         return replace(plain, status=PlanStatus.FEASIBLE) if plain.status == PlanStatus.OPTIMAL else plain
     # Bounds without the smaller loads hold in any case.
@@ -421,11 +420,11 @@ def _plan(
     table = rules.reviews
     shift = len(rules.fixed)
     labelled = Mentions.labelled(table.reviewers, table.items)
+    codes = rules.codes(everything)
+    prices = rules.cost.costs(codes).tolist(), rules.cost.affinities(codes)
     chosen = tuple(
-        PlannedReview(
-            table.reviewers[j], table.items[i], rules.cost_of(j, i), joined, cover, groups, rules.affinity_of(j, i)
-        )
-        for (j, i), joined, cover, groups in zip(everything.tolist(), *arrivals, strict=True)
+        PlannedReview(table.reviewers[j], table.items[i], cost, joined, cover, groups, affinity)
+        for (j, i), joined, cover, groups, cost, affinity in zip(everything.tolist(), *arrivals, *prices, strict=True)
     )
     # Bounds are on the other reviews; fixed ones are added.
     after = with_extra(table, everything)

@@ -239,8 +239,8 @@ class Repairer:
 
     def pruned(self, pairs: IntArray) -> IntArray:
         """Remove reviews that are not needed, the dearest first, then by position."""
-        costs = [self.task.constraints.whole_cost_of(j, i) for j, i in pairs.tolist()]
-        places = sorted(range(len(pairs)), key=lambda place: -costs[place])
+        costs = self.task.constraints.cost.whole(self.task.codes(pairs))
+        places = np.argsort(-costs, kind="stable").tolist()
         return minimal(pairs, places, self.survives, lambda count: not self.clock.over())
 
     def improve(self, ledger: Ledger) -> None:

@@ -236,17 +236,21 @@ class Prices:
     def __bool__(self) -> bool:
         return bool((self.value != self.default).any())
 
-    def value_of(self, pair: int) -> float:
-        place = int(np.searchsorted(self.code, pair))
-        priced = place < self.code.size and self.code[place] == pair
-        return float(self.value[place]) if priced else self.default
-
-    def costs(self, pairs: IntArray) -> FloatArray:
+    def values(self, pairs: IntArray) -> FloatArray:
+        """Return the costs or affinities of pairs, as they were stated."""
         value: FloatArray = np.full(pairs.size, self.default)
         if self.code.size:
             place = np.minimum(np.searchsorted(self.code, pairs), self.code.size - 1)
             value = np.where(self.code[place] == pairs, self.value[place], self.default)
+        return value
+
+    def costs(self, pairs: IntArray) -> FloatArray:
+        value = self.values(pairs)
         return value if self.best is None else self.best - value
+
+    def affinities(self, pairs: IntArray) -> list[float | None]:
+        """Return the affinities of pairs, 0 for those that have none; None without affinities."""
+        return [None] * pairs.size if self.best is None else self.values(pairs).tolist()
 
     @cached_property
     def unit(self) -> float:
@@ -401,18 +405,6 @@ class Constraints:
 
     def without_fixed(self) -> Constraints:
         return replace(self, fixed=self.fixed[:0])
-
-    def cost_of(self, reviewer: int, item: int) -> float:
-        value = self.cost.value_of(reviewer * self.reviews.n_items + item)
-        return value if self.cost.best is None else self.cost.best - value
-
-    def affinity_of(self, reviewer: int, item: int) -> float | None:
-        """Affinity of a pair, 0 if it has none; None without affinities."""
-        return None if self.cost.best is None else self.cost.value_of(reviewer * self.reviews.n_items + item)
-
-    def whole_cost_of(self, reviewer: int, item: int) -> int:
-        """Return the cost of a pair in the whole units of solvers, in which costs are compared."""
-        return round(self.cost_of(reviewer, item) / self.cost.unit)
 
     def codes(self, pairs: IntArray) -> IntArray:
         """Return pairs, shape (P, 2), as ``reviewer * N + item``."""

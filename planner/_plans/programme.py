@@ -13,7 +13,7 @@ from planner.solving import integer_programme, solve_within
 
 if TYPE_CHECKING:
     from planner._plans.target import Ledger
-    from planner._plans.task import Oracle, Task
+    from planner._plans.task import Cut, Oracle, Task
     from reviewgraph._base import Clock, FloatArray, IntArray
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, per entry of a programme by HiGHS, which is nearly one of flows.
@@ -115,7 +115,8 @@ class Programme:
 #             the reviews that leave X (whose item the reviewer's block in X does not cover) are at least r(X)
 #
 # with r(X) = max(1, links missing in X). The structures come from an oracle: solve, close the chosen reviews, stop if
-# the target is reached, otherwise cut the structure off, and for *double* larger ones made from it.
+# the target is reached, otherwise cut the structure off, and for *double* larger ones made from it. If X has several
+# links to make, the first review of a reviewer who has none is not one of them.
 
 #: Work per unit that CP-SAT counts on such models.
 UNIT = 1.0
@@ -124,8 +125,8 @@ UNIT = 1.0
 class Master(Programme):
     """Integer programme over the candidates of an oracle, in CP-SAT.
 
-    ``take`` are the reviews, ``heaviest`` is the largest load, ``lower`` the bound on the number of reviews, ``seen``
-    are the cuts so far.
+    ``take`` are the reviews, ``heaviest`` is the largest load, ``begins`` is true of the reviewers without a review
+    who get one, ``lower`` the bound on the number of reviews, ``seen`` are the cuts so far.
     """
 
     def __init__(self, oracle: Oracle, lower: int = 0) -> None:
@@ -153,8 +154,15 @@ class Master(Programme):
             self.model.add_linear_constraint(terms, low, high)
         fixed = task.loads(no_pairs())
         self.heaviest = self.model.new_int_var(0, len(self.pairs) + int(fixed.max(initial=0)), "")
+        # Who has no review may begin.
+        table = task.table(no_pairs())
+        self.begins: dict[int, Any] = {}
         for j, group in self._groups(0).items():
             self.model.add(self.heaviest >= sum(group) + int(fixed[j]))
+            if not table.loads[j] and task.n_items > 1:
+                self.begins[j] = self.model.new_bool_var("")
+                for review in group:
+                    self.model.add_implication(review, self.begins[j])
         self._order_alike()
 
     def _groups(self, column: int) -> dict[int, list[Any]]:
@@ -203,10 +211,17 @@ class Master(Programme):
             key = (cut.leaves.tobytes(), cut.least)
             if key not in self.seen:
                 self.seen.add(key)
-                self.model.add(sum(self.take[k] for k in np.flatnonzero(cut.leaves).tolist()) >= cut.least)
+                self._require(cut)
         if len(self.seen) == before:
             message = f"{type(self.oracle).__name__}: no cut forbids {len(pairs)} reviews that miss the target"
             raise InternalError(message)
+
+    def _require(self, cut: Cut) -> None:
+        """Require the reviews of a cut; of several, the first ones of reviewers outside the structure do not count."""
+        links = [self.take[k] for k in np.flatnonzero(cut.leaves).tolist()]
+        inside = set(self.pairs[cut.leaves == 0, 0].tolist())
+        lost = [begins for j, begins in self.begins.items() if cut.least > 1 and j not in inside]
+        self.model.add(sum(links) - sum(lost) >= cut.least)
 
     def minimise(self, goal: Any, hint: IntArray | None, clock: Clock) -> tuple[str, IntArray, int]:
         """Return the status (OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN), the reviews taken and the bound on the goal."""

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner._plans.cascade import cascades
-from planner._plans.greedy import by_effect
 from planner._plans.task import allowed_pairs, looked_at
 from reviewgraph._base import Progress, noun
 
@@ -43,7 +41,6 @@ class Groups(NamedTuple):
 class Target(ABC):
     """How to plan to a level, how to measure how far reviews get, and what a step of a plan does.
 
-    By default the largest group is taken to grow roughly as the largest doubly connected group does.
     ``apart`` completes "some papers would not be ...". ``losses`` may occur at this level without harm; None if none
     may. Up to ``tested_up_to`` candidate reviews, it is tested whether all of them together reach the level.
     """
@@ -82,13 +79,13 @@ class Target(ABC):
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Search for a plan, prove bounds, and write both into the ledger until they meet or time is over."""
 
+    @abstractmethod
     def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
         """Return the order of some reviews in which the largest group grows fastest, as indices."""
-        return by_effect(task, pairs, clock)
 
+    @abstractmethod
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         """Yield sets of at most ``most`` reviews that grow the largest group, to choose among and to start from."""
-        return cascades(task, most, clock)
 
     def can_reach(self, task: Task, clock: Clock) -> bool:
         """Whether all allowed reviews together reach the level; true if they are too many to test."""

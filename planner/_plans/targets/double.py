@@ -18,6 +18,7 @@ from planner._plans.listing import reduce
 from planner._plans.programme import settle
 from planner._plans.target import Bound, Groups, Target
 from planner._plans.targets.covered import least_load, lighten
+from planner._plans.targets.searched import SearchedTarget
 from planner._plans.task import (
     CALL,
     Cut,
@@ -207,7 +208,7 @@ SHARE = 0.35
 FLOW = 0.25
 
 
-class DoubleTarget(Target):
+class DoubleTarget(SearchedTarget):
     """Groups are doubly connected components; a review grows one of them, and others follow."""
 
     level: ClassVar[Level] = level_named("double")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from planner._plans import cascade
-from planner._plans.cascade import joined_pieces
+from planner._plans.cascade import cascades, joined_pieces
 from planner._plans.constraints import no_pairs, pieces
-from planner._plans.greedy import greedy_connected, greedy_recoverable
+from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
 from planner._plans.lower_bounds import missing_links
 from planner._plans.programme import settle
 from planner._plans.target import Bound, Groups, Target
@@ -28,13 +28,23 @@ if TYPE_CHECKING:
     from reviewgraph.graph import Level
 
 
+class SearchedTarget(Target):
+    """A target whose largest group roughly grows as the largest doubly connected group does."""
+
+    def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
+        return by_effect(task, pairs, clock)
+
+    def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
+        return cascades(task, most, clock)
+
+
 # Targets whose links are independent sets of a matroid.
 
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 20_000
 
 
-class MatroidTarget(Target):
+class MatroidTarget(SearchedTarget):
     """A target whose plans are greedy: optimal if they meet their bound, and no load or limit stopped a cheaper one."""
 
     oracle_of: ClassVar[type[Oracle]]
