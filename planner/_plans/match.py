@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._plans.objectives import TRIFLE, Beliefs, brought_by
-from planner._plans.rounds import Expected, play, play_at_once, rollouts_for, schedule
+from planner._plans.rounds import Expected, play, rollouts_for, schedule
 from reviewgraph._base import InputError, counted
 from reviewgraph.graph import Assumptions
 
@@ -175,7 +175,7 @@ def matched(
     rollouts = rollouts_for(count.size)
 
     def at_once(number: IntArray) -> Rollouts:
-        return play_at_once(papers, number, np.random.default_rng(seed), rollouts=rollouts)
+        return play(papers, [int(number.sum())], np.random.default_rng(seed), rollouts=rollouts, first=number)
 
     def in_rounds(number: int, budget: int) -> Rollouts:
         parts = [0] * lead + schedule(budget, number)

@@ -198,7 +198,14 @@ class _Draws:
         return shift / known, known**-0.5
 
 
-def play(papers: Papers, budgets: Sequence[int], rng: np.random.Generator, *, rollouts: int = ROLLOUTS) -> Rollouts:
+def play(
+    papers: Papers,
+    budgets: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    rollouts: int = ROLLOUTS,
+    first: IntArray | None = None,
+) -> Rollouts:
     """Play rounds of some ``budgets`` through; O(K R N) for K rollouts and R rounds.
 
     A review that gains nothing is not asked for, and what a round does not spend is added to the next.
@@ -214,6 +221,8 @@ def play(papers: Papers, budgets: Sequence[int], rng: np.random.Generator, *, ro
         Of the draws: the same generator state gives the same qualities and noise for every schedule.
     rollouts
         Their number.
+    first
+        Reviews of each paper in the first round, shape (N,); by default those that are expected to save most.
 
     Examples
     --------
@@ -227,7 +236,7 @@ def play(papers: Papers, budgets: Sequence[int], rng: np.random.Generator, *, ro
     sd = papers.sd[None, :]
     now = standing(mean, sd, papers.n)
     budget = np.array([budgets[0] if budgets else 0])
-    asked = asked_for(papers, mean, sd, papers.pending[None, :], budget, now)
+    asked = asked_for(papers, mean, sd, papers.pending[None, :], budget, now) if first is None else first
     draws = _Draws(papers, rng.spawn(rollouts))
     shape = draws.truth.shape
     asked = np.broadcast_to(asked, shape)
@@ -249,23 +258,6 @@ def play(papers: Papers, budgets: Sequence[int], rng: np.random.Generator, *, ro
         now = standing(mean, sd, papers.n)
         wrong[:, place + 1] = now.wrong
     return Rollouts(wrong, spent)
-
-
-def play_at_once(papers: Papers, count: IntArray, rng: np.random.Generator, *, rollouts: int = ROLLOUTS) -> Rollouts:
-    """Play one round in which each paper gets a number of reviews, ``count`` (N,).
-
-    The same generator state as in :func:`play` gives the same qualities and noise.
-
-    >>> papers = Papers(np.linspace(-1, 1, 40), np.full(40, 0.5), np.zeros(40), 1.0, 10)
-    >>> played = play_at_once(papers, np.ones(40, np.int64), np.random.default_rng(0))
-    >>> bool(played.mean[1] < played.mean[0])
-    True
-    """
-    begun = standing(papers.mean[None, :], papers.sd[None, :], papers.n).wrong
-    draws = _Draws(papers, rng.spawn(rollouts))
-    mean, sd = draws.beliefs(np.broadcast_to(np.minimum(count, MOST_REVIEWS), draws.truth.shape))
-    wrong = np.column_stack([np.repeat(begun, rollouts), standing(mean, sd, papers.n).wrong])
-    return Rollouts(wrong, np.full((rollouts, 1), count.sum()))
 
 
 def rollouts_for(papers: int) -> int:

@@ -238,7 +238,7 @@ class DoubleTarget(SearchedTarget):
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
         if task.is_done:
-            ledger.nothing_to_do(no_pairs())
+            ledger.nothing_to_do()
             return
         ledger.prove(Bound(1, "unfinished", "the papers are not comparable yet"))
         if not task.home.size:
@@ -431,7 +431,7 @@ class RobustTarget(DoubleTarget):
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         if not self.losses.failing(task.table(no_pairs()), ledger.clock):
-            ledger.nothing_to_do(no_pairs())
+            ledger.nothing_to_do()
             return
         if not task.home.size:
             ledger.infeasible = True

@@ -64,7 +64,7 @@ class MatroidTarget(SearchedTarget):
         """Greedy; if that is not the end, a cascade and the integer programme with rank cuts."""
         oracle = self.oracle_of(task)
         if oracle.reaches(no_pairs()):
-            ledger.nothing_to_do(no_pairs())
+            ledger.nothing_to_do()
             return
         bound = self.bound(task)
         if bound is None:

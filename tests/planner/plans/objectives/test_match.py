@@ -7,7 +7,7 @@ import pytest
 
 import planner
 from planner._plans.match import fewest, matched, typical_precision
-from planner._plans.rounds import Papers, play, play_at_once, schedule
+from planner._plans.rounds import Papers, play, schedule
 from reviewgraph import InputError, Reviews
 from reviewgraph.graph import Assumptions, expected_errors, random_assignment
 from tests.planner.plans.objectives.test_rounds import table
@@ -37,7 +37,7 @@ def test_a_match_is_the_first_number_that_is_not_worse(seed: int) -> None:
     def draws() -> np.random.Generator:
         return np.random.default_rng(seed)
 
-    goal = play_at_once(papers, lacking, draws(), rollouts=100).mean[-1]
+    goal = play(papers, [int(lacking.sum())], draws(), rollouts=100, first=lacking).mean[-1]
     tried = [play(papers, schedule(number, 2), draws(), rollouts=100).mean[-1] for number in range(lacking.sum() + 1)]
     assert match.more == next(number for number, wrong in enumerate(tried) if wrong <= goal)
     assert (match.existing, match.even) == (count.sum(), count.sum() + lacking.sum())

@@ -11,7 +11,7 @@ import planner
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import Beliefs, Decision
 from planner._plans.process import at_most, choose
-from planner._plans.rounds import Papers, asked_for, play, play_at_once, schedule, spend, standing, step_rates
+from planner._plans.rounds import Papers, asked_for, play, schedule, spend, standing, step_rates
 from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import probability_in_top
@@ -112,7 +112,7 @@ def test_rollouts_expect_what_a_plain_loop_counts() -> None:
 def test_one_round_of_two_papers_is_the_expectation_by_enumeration() -> None:
     """Of two papers one is selected: wrong with the probability that the other is better, after one review each."""
     own = Papers(np.array([0.3, 0.0]), np.full(2, 0.8), np.zeros(2), 2.0, 1)
-    played = play_at_once(own, np.ones(2, np.int64), np.random.default_rng(0), rollouts=1_500)
+    played = play(own, [2], np.random.default_rng(0), rollouts=1_500, first=np.ones(2, np.int64))
     left = 1 / (1 / 0.64 + 2.0)
     grid = np.linspace(-6, 6, 49)
     weight = np.exp(-0.5 * grid**2) / np.exp(-0.5 * grid**2).sum()
@@ -131,7 +131,7 @@ def test_schedules_use_the_budget_and_the_first_is_the_same_for_equal_draws() ->
     own = papers(60, 1)
     one, two = (play(own, [10, 10], np.random.default_rng(3), rollouts=5) for _ in range(2))
     assert (one.wrong == two.wrong).all()
-    nothing = play_at_once(own, np.zeros(60, np.int64), np.random.default_rng(3), rollouts=5)
+    nothing = play(own, [0], np.random.default_rng(3), rollouts=5, first=np.zeros(60, np.int64))
     assert nothing.wrong == pytest.approx(np.full((5, 2), one.wrong[0, 0]))
 
 
