@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,62 +33,44 @@ class Shortage:
     missing: tuple[tuple[Label, int], ...]  # papers that lack reviews, and the number of them, in their order
     load: int  # maximum reviews per recruit
     why: str = ""  # the reason in words
-    # If the level is missed: the number of recruits with whom there is a complete plan, and the papers of their
-    # reviews; None if none were found, or none are needed
-    joining: tuple[int, tuple[Label, ...]] | None = None
-
-    @property
-    def wanted(self) -> dict[Label, int]:
-        """Reviews of recruits, by paper."""
-        return dict(self.missing if self.joining is None else Counter(self.joining[1]))
 
     @property
     def reviewers(self) -> int:
-        """A sufficient number of recruits, at one review per recruit and paper and at most ``load`` reviews each.
+        """The number of recruits, at one review per recruit and paper and at most ``load`` reviews each.
 
-        If only reviews are missing, it is also necessary, for any reviews by the others.
+        It is sufficient, and necessary for any reviews by the others.
         """
-        if self.joining is not None:
-            return self.joining[0]
-        return max([*self.wanted.values(), -(-self.reviews // max(self.load, 1))], default=0)
+        return max([*dict(self.missing).values(), -(-self.reviews // max(self.load, 1))], default=0)
 
     @property
     def reviews(self) -> int:
         """Total reviews of recruits."""
-        return sum(self.wanted.values())
+        return sum(number for _, number in self.missing)
 
     def facts(self) -> dict[str, str]:
         """Return facts on missing reviews and recruits by name."""
-        facts = {}
-        papers = "these papers"
-        if self.missing:
-            total = counted(sum(number for _, number in self.missing), "review")
-            short = f"{counted(len(self.missing), 'paper is', 'papers are')} short of {total} in all"
-            facts["Lacking"] = f"{short}: {_named(dict(self.missing))}"
-        if self.joining is not None:
-            papers = f"{counted(len(self.wanted), 'paper')} ({_named(self.wanted)}), which reach the level, too"
-        if self.wanted:
-            each = f"{counted(self.load, 'review')} each at most"
-            recruits = f"{counted(self.reviewers, 'reviewer')} without conflicts, of {each}"
-            facts["To recruit"] = f"{recruits}, for {counted(self.reviews, 'review')} of {papers}"
-        return facts
+        if not self.missing:
+            return {}
+        total = counted(self.reviews, "review")
+        named = first_named([f"{item} ({number})" for item, number in self.missing])
+        recruits = f"{counted(self.reviewers, 'reviewer')} without conflicts, of {counted(self.load, 'review')} each"
+        return {
+            "Lacking": f"{counted(len(self.missing), 'paper is', 'papers are')} short of {total} in all: {named}",
+            "To recruit": f"{recruits} at most, for {total} of these papers",
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys ``short`` and ``recruit`` of the command's ``--json``."""
         short = [{"item": item, "missing": number} for item, number in self.missing]
-        if not self.wanted:
+        if not self.missing:
             return {"short": short, "recruit": None}
-        papers = [{"item": item, "reviews": number} for item, number in self.wanted.items()]
+        papers = [{"item": item, "reviews": number} for item, number in self.missing]
         sizes = {"reviewers": self.reviewers, "reviews": self.reviews, "load": self.load}
-        return {"short": short, "recruit": {**sizes, "papers": papers, "reaches_level": self.joining is not None}}
+        return {"short": short, "recruit": {**sizes, "papers": papers}}
 
 
 #: The same keys without a shortage.
 NOTHING_SHORT: dict[str, Any] = {"short": [], "recruit": None}
-
-
-def _named(numbers: dict[Label, int]) -> str:
-    return first_named([f"{item} ({number})" for item, number in numbers.items()])
 
 
 def usual_load(loads: list[int]) -> int:
