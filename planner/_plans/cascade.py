@@ -108,11 +108,6 @@ def grow(search: Search, length: int, noise: int = 0, clock: Clock | None = None
             return done
 
 
-def is_local(task: Task) -> bool:
-    """Whether a cascade grows the largest block only."""
-    return task.start.size >= LOCAL_FROM
-
-
 def prune_search(search: Search, clock: Clock) -> None:
     """Remove reviews that are not needed, as far as time allows; the target stays reached."""
     task = search.task
@@ -131,7 +126,7 @@ def improve_search(search: Search, rounds: int) -> bool:
     """Remove some reviews and complete the plan again, ``rounds`` times; true if the plan became shorter."""
     task = search.task
     plan = (search.blocks, task.trial, search.board, search.moves, search.retry, search.keep)
-    return improve(*plan, task.start.n_trail, is_local(task), rounds) > 0
+    return improve(*plan, task.start.n_trail, task.start.size >= LOCAL_FROM, rounds) > 0
 
 
 # A few reviews that grow one group, as starts if a complete plan is out of reach.
