@@ -98,8 +98,8 @@ def assign(
     connected component covers all items, so that recovery is guaranteed (Theorem 3.4 of [Tan21]_).
 
     1. Without the level: a minimum-cost flow, exact. With a previous assignment two more flows, for the fewest changes.
-    2. Rules on the reviewers of a paper, and pairs that an authors' file forbids together: one integer programme, by
-       its linear relaxation with priced columns, rounding, and branch and cut over what prices leave open.
+    2. Rules on the reviewers of a paper: one integer programme, by its linear relaxation with priced columns, rounding,
+       and branch and cut over what prices leave open.
     3. On request: floors on the affinity of each paper, or the largest smallest one and then the total, by the same
        programme; kept in the following steps as far as the level allows.
     4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
@@ -178,8 +178,8 @@ def assign(
     Raises
     ------
     InputError
-        If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, a rule names an attribute or a value
-        without reviewers, or two fixed pairs may not both be by the authors' file.
+        If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, or a rule names an attribute or a
+        value without reviewers.
 
     Notes
     -----

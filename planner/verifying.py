@@ -78,7 +78,7 @@ def of_assignment(
         floor=floor,
         target=assignment.target,
         panels=tuple(plain_panels(problem)),
-        plain=assignment.randomised is None and problem.wrote is None,
+        plain=assignment.randomised is None,
         named=True,
     )
     content = assignment.to_dict()

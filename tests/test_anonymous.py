@@ -125,7 +125,7 @@ ASSIGNMENTS = [
     "--target none --at-most institution=1 --demand 5 --load 9",
     "--target none --at-least institution=5 --demand 5 --load 9",
     "--target none --at-most institution=1 --fixed alike.csv",
-    "--target none --authors authors.csv --author-distance 1 --demand 4 --load 8",
+    "--target none --authors authors.csv --demand 4 --load 8",
     "--conflicts nobody2.csv",
     "--fixed fixed.csv --conflicts conflicts.csv",
     "--previous before.csv",

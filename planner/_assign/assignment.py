@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -26,7 +26,6 @@ from reviewgraph.table import Reviews
 if TYPE_CHECKING:
     from planner._assign.findings import (
         Alternates,
-        Authored,
         Changes,
         Fairness,
         Kept,
@@ -187,8 +186,6 @@ class Assignment(Result):
         Reviews of each reviewer in the assignment, shape (M,).
     concerned
         The changes of a previous assignment, and the affinity that these cost.
-    authors
-        Which rules of an authors' file hold; None without one.
     kept
         The rules on who reviews a paper together, their cost, and a bound; None without rules.
     fairness
@@ -224,7 +221,6 @@ class Assignment(Result):
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     concerned: Concerned = field(default_factory=Concerned)
-    authors: Authored | None = None
     kept: Kept | None = None
     fairness: Fairness | None = None
     alternates: Alternates | None = None
@@ -360,7 +356,6 @@ class Assignment(Result):
             "survives": self.survives,
             "price_percent_of_changes": self.price_of_concerns,
             "changes": None if self.changes is None else self.changes.to_dict(),
-            "authors": None if self.authors is None else asdict(self.authors),
             "fair": None if self.fairness is None else self.fairness.to_dict(),
             **({} if self.alternates is None else self.alternates.to_dict()),
             "explanation": self.why,
@@ -403,7 +398,7 @@ class Assignment(Result):
     @property
     def bound(self) -> float:
         """Upper bound on affinity under rules and floors, whatever the level; infinite if unknown."""
-        bounds = [part.bound for part in (self.kept, self.authors, self.fairness) if part is not None]
+        bounds = [part.bound for part in (self.kept, self.fairness) if part is not None]
         return min(bounds, default=self.affinity_unconstrained)
 
     @property
@@ -416,8 +411,8 @@ class Assignment(Result):
     def price_of_rules(self) -> float:
         """The part of the price that the rules cost before any level, in percent."""
         best = self.affinity_unconstrained
-        rules = self.kept or self.authors
-        return 0.0 if rules is None else percent_of(best - self.concerned.lost - rules.affinity, best)
+        kept = self.kept
+        return 0.0 if kept is None else percent_of(best - self.concerned.lost - kept.affinity, best)
 
     @property
     def price_of_concerns(self) -> float:

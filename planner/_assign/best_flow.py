@@ -13,7 +13,7 @@ import numpy as np
 
 from planner._assign.flow import Arcs, cheapest_flow, cost_scale, most_given, whole_costs
 from planner._assign.kernels.flow import lower_potentials
-from planner._assign.problem import AHEAD, rivals_of
+from planner._assign.problem import AHEAD
 from planner._assign.programme import best_under_rules
 from planner.errors import InternalError
 from planner.rules import NO_MOST
@@ -109,7 +109,7 @@ def _flow(problem: Problem, cost: IntArray) -> BoolArray:
 #
 # for the reviews s_i that item i lacks, which recruits of no group write, and B above the affinity that an exchange can
 # gain. Served demands are the independent vectors of a polymatroid, so the total lack is minimal; of these solutions it
-# is one that spreads the lack evenly, and of those one of most affinity. With rivals F sees to the former.
+# is one that spreads the lack evenly, and of those one of most affinity.
 
 
 def smallest_load(problem: Problem, reviewers: BoolArray) -> tuple[int, bool]:
@@ -154,7 +154,7 @@ FIRST = 100
 def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
     """Return the reviews that items lack when most demands are met, shape (N,); None where no loads can be kept.
 
-    Respects conflicts, loads and fixed pairs, rivals and limits of rules; other rules are left to the assignment by the
+    Respects conflicts, loads, fixed pairs and limits of rules; other rules are left to the assignment by the
     lowered demands. Takes the time of a minimum-cost flow, or of a programme.
     """
     # What a paper lacks whatever is assigned, since it needs more reviewers than there are, comes on top.
@@ -175,9 +175,6 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
         least=np.zeros_like(panels.least),
         different=np.zeros_like(panels.different),
     )
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
-    couples = problem.rivals.couples_among(np.ones(problem.item.size, np.bool_))
     extended = replace(
         problem,
         item=np.append(problem.item, item)[order],
@@ -189,11 +186,10 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
         load=np.append(problem.load, np.full(most, need.size)),
         least=np.append(problem.least, np.zeros(most, np.int64)),
         ruled=problem.ruled._replace(panels=limits),
-        rivals=rivals_of(place[couples]),
         concerns=None,
         least_score=None,
     )
-    if problem.rivals.any or (panels.most < NO_MOST).any():
+    if (panels.most < NO_MOST).any():
         chosen = best_under_rules(extended, given | recruited, clock).chosen
     else:
         chosen = unrouted(extended, whole_costs(extended.affinity, 0, scale_of(extended, extended.affinity)))

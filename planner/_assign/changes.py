@@ -1,7 +1,7 @@
 """Two ways to change an assignment around forced pairs: cheapest cycles of a flow, and a programme where rules hold.
 
 Both keep the assignment optimal, or near that, beside the pairs that are locked. The flow is faster by far; where pairs
-depend on others, by rules, rivals or floors, the change around a pair is no cycle of a network.
+depend on others, by rules or floors, the change around a pair is no cycle of a network.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 
 from planner._assign.core import NO_LIMIT, NO_PAIRS
 from planner._assign.kernels.flow import cheapest_path, flip, workspace
-from planner._assign.rows import rival_rows
 
 if TYPE_CHECKING:
     from planner._assign.problem import Network, Problem
@@ -187,14 +186,7 @@ class Programmed:
         """Return the assignment with some pairs taken and those locked as they are; None if there is none."""
         self._relax(taken, priced=priced)
         relaxation = self.relaxation
-        while True:
-            relaxation.dive()
-            if relaxation.short:
-                return None
-            chosen = relaxation.programme.assigned(relaxation.chosen(), self.problem.given)
-            # Where rivals are too many to write down, they get their rows once they come up.
-            rows = rival_rows(self.pairs, self.problem.rivals.couples_among(chosen))
-            if not rows.low.size:
-                return chosen
-            relaxation.extend(rows)
-            relaxation.solve()
+        relaxation.dive()
+        if relaxation.short:
+            return None
+        return relaxation.programme.assigned(relaxation.chosen(), self.problem.given)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.programme import broken_items
+from planner._assign.programme import broken_items, depends_on_rules
 from reviewgraph._base import snapped
 from reviewgraph.table import Reviews
 
@@ -92,11 +92,7 @@ class _Enumeration:
                 more[:, people] |= 1 << item
                 extended.append(more)
             covers = np.concatenate(extended)
-        kept = (np.bitwise_count(covers) >= problem.least).all(axis=1)
-        for couple in problem.rivals.couples_among(np.ones(given.size, np.bool_)).tolist():
-            reviewer = problem.reviewer[couple]
-            kept &= ~(covers[:, reviewer] >> problem.item[couple] & 1 == 1).all(axis=1)
-        return covers[kept]
+        return covers[(np.bitwise_count(covers) >= problem.least).all(axis=1)]
 
     def best(self, covers: IntArray, *, fairly: bool) -> Best | None:
         """Return the best row at the level; None where too many must be tested one by one."""
@@ -148,7 +144,7 @@ class _Enumeration:
     def _panels(self, item: int, need: int) -> Iterator[IntArray]:
         """Yield the pairs by which an item can get its reviews such that its rules and floors hold."""
         problem = self.problem
-        ruled = problem.panels.binding or problem.rivals.any or problem.least_score is not None
+        ruled = depends_on_rules(problem)
         chosen = problem.given.copy()
         for panel in combinations(self.free[problem.item[self.free] == item].tolist(), max(need, 0)):
             pairs = np.array(panel, np.int64)

@@ -1,4 +1,4 @@
-"""Parts of an assignment's result: fairness, authors, changes, rules, the lottery, alternates."""
+"""Parts of an assignment's result: fairness, changes, rules, the lottery, alternates."""
 
 from __future__ import annotations
 
@@ -43,21 +43,6 @@ class Fairness:
             "smallest": {"before": self.smallest[0], "after": self.smallest[1], "at_most": self.at_most},
             "affinity": self.lost,
         }
-
-
-@dataclass(frozen=True)
-class Authored:
-    """Which rules of an authors' file hold, and their effect."""
-
-    author_distance: int  #: 0: nobody reviews their own paper; 1: nor one of a co-author
-    #: cycles_of_two, coauthors: whether two may review a paper of each other, and whether two who share a paper may
-    #: review the same one
-    cycles_of_two: bool
-    coauthors: bool
-    barred: int  #: scored pairs that the file rules out by themselves
-    rivals: int  #: couples of pairs that may not be together and that the most affinity alone would have
-    affinity: float  #: affinity of the best assignment found within all rules, before any level
-    bound: float  #: upper bound on affinity within all rules, whatever the level
 
 
 class Reason(Status):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._assign.findings import Dropped, Reason
-from planner._assign.problem import LISTS, NO_RIVALS, Concerns, Problem, Written, concern_weight, with_rivals
+from planner._assign.problem import LISTS, Concerns, Problem, concern_weight
 from planner.fixed import facts_of
 from planner.rules import ruled
 from reviewgraph._base import (
@@ -24,7 +24,6 @@ from reviewgraph._base import (
     first_repeated,
     listed,
     natural_key,
-    occurs,
     refuse,
 )
 from reviewgraph.formats import AFFINITY, DEMAND, ITEM, LOAD, MIN_LOAD, REVIEWER, Columns, Merge, Spellings
@@ -218,10 +217,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     conflicts = keys_of(rules.conflicts or (), scored, "conflicts", unknown="asked")
     fixed = keys_of(rules.fixed or (), scored, "fixed", unknown="refused")
     meta = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
-    conflicts = distinct(conflicts, meta)
-    wrote = written_by(rules, scored)
-    by_authors = np.empty(0, np.int64) if wrote is None else wrote.barred()
-    barred = distinct(conflicts, by_authors)
+    conflicts = distinct(conflicts, meta, own_papers(rules, scored))
     # Fixed pairs are kept whatever they exceed: limits are at least what they take.
     standing = distinct(old, fixed)
     in_force = ruled(scored.reviewers, scored.items, rules, LISTS, spellings=scored.spellings)
@@ -235,21 +231,19 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         crowded = panels.crowded(kept, panels.most - present)
     if crowded.any():
         in_force = in_force._replace(panels=panels._replace(most=np.maximum(panels.most, present)))
-    against = {"conflicts": np.isin(new, barred), "crowded": crowded}
+    against = {"conflicts": np.isin(new, conflicts), "crowded": crowded}
     facts = facts_of(kept, against, (load, demand), (scored.reviewers, scored.items))
     load = np.maximum(load, np.bincount(new % M, minlength=M))
     demand = np.maximum(demand, np.bincount(new // M, minlength=N))
     # Candidates, and the given pairs that are none of them, in one ascending order.
-    candidate, value = _candidates(scored, n_items, distinct(barred, old), constraints.allow_unscored)
+    candidate, value = _candidates(scored, n_items, distinct(conflicts, old), constraints.allow_unscored)
     key = distinct(candidate, standing)
     affinity = np.zeros(key.size)
     affinity[np.searchsorted(key, candidate)] = value
     # Reviews of the first phase come on top of demands and of loads above 0.
     written = np.bincount(old % M, minlength=M)
-    if not constraints.allow_unscored:
-        by_authors = by_authors[occurs(by_authors, distinct(scored.item * M + scored.reviewer))]
     concerns = _concerns(constraints, scored, key, conflicts, old, (n_items, n_reviewers))
-    problem = Problem(
+    return Problem(
         item=key // M,
         reviewer=key % M,
         affinity=affinity,
@@ -260,9 +254,6 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
         ruled=in_force,
-        rivals=NO_RIVALS,
-        barred=np.bincount(by_authors // M, minlength=N),
-        wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
         least_score=constraints.floor,
@@ -271,7 +262,6 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         weight=concern_weight(affinity),
         facts=facts,
     )
-    return problem if wrote is None else with_rivals(problem, wrote)
 
 
 def _concerns(
@@ -382,32 +372,19 @@ def refuse_twice(scored: Scored, name: str, where: str = "") -> None:
         raise InputError(message)
 
 
-def written_by(rules: Rules, scored: Scored) -> Written | None:
-    """Give codes to an authors' file; None where it is empty. It must name some reviewer and some item."""
+def own_papers(rules: Rules, scored: Scored) -> IntArray:
+    """Return the pairs of authors and their papers as item * M + reviewer; some author and some paper must be known."""
     pairs = () if rules.authors is None else rules.authors
     if isinstance(pairs, Mapping):
         for label, names in pairs.items():
             refuse(f"authors of {label!r}", names, "Iterable[Label]")
         pairs = [(author, item) for item, names in pairs.items() for author in names]
-    from scipy.sparse import coo_array
-
     named = pairs_of(pairs, "authors", scored.spellings)
-    if not named.reviewer.size:
-        return None
-    # Authors need not review, nor papers be among those to assign, but some must.
     expected: dict[str, Any] = {"unknown": "expected", "where": LISTS, "spellings": scored.spellings}
-    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", **expected)
-    item = match_labels(named.items, scored.items, "authors", "paper", **expected)
-    # Other people and papers get codes behind the rest: they may still make two reviewers co-authors.
-    sizes = len(scored.items), len(scored.reviewers)
-    author = np.where(author < 0, sizes[1] + np.arange(author.size), author)[named.reviewer]
-    item = np.where(item < 0, sizes[0] + np.arange(item.size), item)[named.item]
-    shape = sizes[0] + len(named.items), sizes[1] + len(named.reviewers)
-    matrix = coo_array((np.ones(item.size, np.int32), (item, author)), shape=shape).tocsr()
-    # Each pair counts once.
-    matrix.data[:] = 1
-    allowed = bool(rules.allow_cycles), bool(rules.allow_coauthors)
-    return Written(matrix, *sizes, rules.author_distance or 0, *allowed)
+    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", **expected)[named.reviewer]
+    item = match_labels(named.items, scored.items, "authors", "paper", **expected)[named.item]
+    known = (author >= 0) & (item >= 0)
+    return distinct(item[known] * len(scored.reviewers) + author[known])
 
 
 @checked

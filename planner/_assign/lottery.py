@@ -67,7 +67,7 @@ class Repaired(NamedTuple):
 
 
 def within(problem: Problem, pairs: IntArray) -> Problem:
-    return replace(restricted(problem, pairs, Reason.CHOICE), rivals=problem.rivals.among(pairs))
+    return restricted(problem, pairs, Reason.CHOICE)
 
 
 def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Generator) -> Repaired:
@@ -254,7 +254,7 @@ class Lottery(Run):
         marginals = best_marginals(problem, caps)
         if marginals is None:
             return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
-        plain = self.aim.level is None and all_through(problem) and not problem.rivals.any
+        plain = self.aim.level is None and all_through(problem)
         return self._rounded(problem, marginals) if plain else self._listed(problem, asked, marginals)
 
     def _rounded(self, problem: Problem, marginals: Marginals) -> Assignment:
@@ -303,8 +303,7 @@ class Lottery(Run):
         assignment = self.answer(chosen[pairs], () if self.aim.outlives and reached else None, 0, reached=reached)
         # The price of the rules is that of the best assignment; the rest of a draw's loss is the lottery's.
         kept = assignment.kept and replace(assignment.kept, affinity=self.best)
-        authors = assignment.authors and replace(assignment.authors, affinity=self.best)
-        return replace(assignment, kept=kept, authors=authors, least_loss=None)
+        return replace(assignment, kept=kept, least_loss=None)
 
     def _described(
         self, problem: Problem, probability: FloatArray, value: float, bound: float, listed: Listed | None

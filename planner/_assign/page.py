@@ -105,8 +105,6 @@ def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
     facts[wishes] = _wanted(assignment, wishes)
     if assignment.kept is not None:
         facts["Rules"] = "; ".join(map(_rule, assignment.kept.rules))
-    if assignment.authors is not None:
-        facts["Authors"] = _authors(assignment.authors)
     if assignment.fairness is not None:
         facts["Worst paper"] = _fair(assignment.fairness)
     if assignment.changes is not None:
@@ -165,7 +163,7 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
         text = f"{assignment.price:.3g} % below the best total, lost {to}"
         if assignment.status is AssignmentStatus.OPTIMAL:
             text += "; the least loss possible"
-        elif (assignment.kept or assignment.authors) and math.isfinite(assignment.bound):
+        elif assignment.kept and math.isfinite(assignment.bound):
             text += f"; nothing within the rules is better by more than {assignment.gap:.2g} %"
         elif assignment.least_price:
             text += f"; at least {assignment.least_price:.3g} % must be lost"
@@ -175,13 +173,6 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
 
 def _rule(rule: findings.KeptRule) -> str:
     return f"{rule.words} ({counted(rule.papers, 'paper')})"
-
-
-def _authors(authors: findings.Authored) -> str:
-    rules = [f"nobody reviews their own paper{' or that of a co-author' if authors.author_distance else ''}"]
-    rules += [] if authors.cycles_of_two else ["no two review a paper of each other"]
-    rules += [] if authors.coauthors else ["no two co-authors review the same paper"]
-    return "; ".join(rules)
 
 
 def _fair(fairness: findings.Fairness) -> str:

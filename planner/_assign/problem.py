@@ -1,13 +1,11 @@
 """An assignment problem as arrays: pairs that may be assigned, demands and loads, and the constraints on each paper.
 
 :class:`Problem` is fixed; :class:`Network` is the assignment under change. The rest are parts of a problem: concerns
-that come before affinity (a previous assignment), authors of papers, rivals among pairs, floors on
-affinity, and the options of a lottery.
+that come before affinity (a previous assignment), floors on affinity, and the options of a lottery.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,16 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner._assign.findings import (
-    Authored,
-    Changes,
-    Concerned,
-    Dropped,
-    Reason,
-)
+from planner._assign.findings import Changes, Concerned, Dropped, Reason
 from planner._assign.kernels import flow
 from planner.fixed import Pair
-from reviewgraph._base import InputError, distinct, occurs, ranks, spread, starts
+from reviewgraph._base import InputError, occurs, ranks, spread, starts
 from reviewgraph.formats import PROBABILITY
 from reviewgraph.io import Numbered, match_pairs, numbered_pairs
 
@@ -44,69 +36,6 @@ if TYPE_CHECKING:
 
 #: How messages call the labels of an assignment.
 LISTS = "the lists of papers and reviewers"
-
-
-@dataclass(frozen=True, eq=False)
-class Written:
-    """Who wrote what: a sparse matrix items x people, the items and reviewers of the problem first, and its rules."""
-
-    matrix: Any
-    n_items: int
-    n_reviewers: int
-    distance: int
-    allow_cycles: bool
-    allow_coauthors: bool
-
-    @cached_property
-    def _shared(self) -> Any:
-        """Number of papers that people share, people x people; everybody who wrote one shares it with themselves."""
-        return (self.matrix.T @ self.matrix).tocsr()
-
-    def barred(self) -> IntArray:
-        """Return the pairs, item * M + reviewer, of authors of the item, or at distance 1 of co-authors; ascending."""
-        wrote = self.matrix[: self.n_items]
-        near = wrote @ self._shared if self.distance else wrote
-        item, reviewer = _entries(near[:, : self.n_reviewers])
-        return distinct(item * self.n_reviewers + reviewer)
-
-    def cycles_of_two(self, item: IntArray, reviewer: IntArray) -> IntArray:
-        """Return couples of pairs (q, a) and (p, b) where a is an author of p and b of q, shape (K, 2).
-
-        Takes O(A log A) for A pairs, each counted once for every author of its paper, and the couples themselves.
-        """
-        wrote = self.matrix[: self.n_items, : self.n_reviewers]
-        # Pair (q, a) goes from a to each author b of q: its rivals go from b to a.
-        pair, author = _entries(wrote[item])
-        writes = wrote.sum(axis=0) > 0
-        mutual = writes[reviewer[pair]] & (reviewer[pair] != author)
-        pair = pair[mutual]
-        author = author[mutual]
-        there = reviewer[pair] * self.n_reviewers + author
-        back = author * self.n_reviewers + reviewer[pair]
-        order = np.argsort(there, kind="stable")
-        first = np.searchsorted(there[order], back)
-        number = np.searchsorted(there[order], back, "right") - first
-        couples = np.column_stack([np.repeat(pair, number), pair[order[spread(first, number)]]])
-        return couples[couples[:, 0] < couples[:, 1]]
-
-    def coauthors_together(self, item: IntArray, reviewer: IntArray) -> IntArray:
-        """Return couples of pairs (p, a) and (p, b) where a and b are authors of one paper, shape (K, 2).
-
-        Pairs are sorted by (item, reviewer). Takes O(C log P) for C co-authors, each counted once for every pair.
-        """
-        pair, coauthor = _entries(self._shared[: self.n_reviewers, : self.n_reviewers][reviewer])
-        upper = coauthor > reviewer[pair]
-        pair = pair[upper]
-        coauthor = coauthor[upper]
-        key = item * self.n_reviewers + reviewer
-        wanted = item[pair] * self.n_reviewers + coauthor
-        allowed = occurs(wanted, key)
-        return np.column_stack([pair[allowed], np.searchsorted(key, wanted[allowed])])
-
-
-def _entries(matrix: Any) -> tuple[IntArray, IntArray]:
-    row, column = matrix.tocoo().coords
-    return row.astype(np.int64), column.astype(np.int64)
 
 
 #: Bits of the largest affinity in whole units: sums of them are exact, and are compared without rounding.
@@ -138,85 +67,6 @@ def whole_floor(floor: float | None, affinity: FloatArray, most: int) -> int:
     return int(units) - most
 
 
-class Rivals(NamedTuple):
-    """Couples of pairs that may not both be assigned, shape (R, 2): each both ways, ascending."""
-
-    couples: IntArray
-
-    @property
-    def any(self) -> bool:
-        return bool(self.couples.size)
-
-    def of(self, pair: int) -> IntArray:
-        first, last = np.searchsorted(self.couples[:, 0], [pair, pair + 1])
-        return self.couples[first:last, 1]
-
-    def count_among(self, chosen: BoolArray) -> IntArray:
-        return np.bincount(self.couples[chosen[self.couples[:, 1]], 0], minlength=chosen.size)
-
-    def couples_among(self, chosen: BoolArray) -> IntArray:
-        """Return couples of rivals that are both chosen, x < y, shape (K, 2).
-
-        >>> rivals_of(np.array([[2, 0], [0, 1]])).couples_among(np.array([True, False, True])).tolist()
-        [[0, 2]]
-        """
-        couples = self.couples[chosen[self.couples[:, 0]]]
-        return couples[chosen[couples[:, 1]] & (couples[:, 0] < couples[:, 1])]
-
-    def among(self, pairs: IntArray) -> Rivals:
-        """Return the rivals within some of the pairs, given as ascending codes, by their places.
-
-        >>> rivals_of(np.array([[2, 0], [0, 1]])).among(np.array([0, 2])).couples.tolist()
-        [[0, 1], [1, 0]]
-        """
-        place = np.full(max(self.couples.max(initial=0), pairs.max(initial=0)) + 1, -1)
-        place[pairs] = np.arange(pairs.size)
-        couples = place[self.couples]
-        return Rivals(couples[(couples[:, 0] >= 0) & (couples[:, 1] >= 0)])
-
-
-def rivals_of(couples: IntArray) -> Rivals:
-    """Return the rivals by their couples, shape (K, 2)."""
-    size = int(couples.max(initial=0)) + 1
-    first, second = couples.T
-    key = distinct(first * size + second, second * size + first)
-    return Rivals(np.column_stack([key // size, key % size]))
-
-
-NO_RIVALS = Rivals(np.empty((0, 2), np.int64))
-
-
-def cliques_of(rivals: Rivals) -> tuple[IntArray, IntArray]:
-    """Cover every couple by a maximal clique, greedily, smaller codes first; return cliques and members, shape (E,).
-
-    One row of a programme per clique leaves a tighter relaxation than rows for its couples (Padberg 1973: these rows
-    are facets), and the cliques of an authors' file are large: the authors of one paper on one panel, or the authors
-    of two papers each on the other. Takes O(K (D + log K)) for K couples and at most D rivals per pair.
-
-    >>> clique, member = cliques_of(rivals_of(np.array([[0, 1], [1, 2], [0, 2], [2, 3]])))
-    >>> clique.tolist(), member.tolist()
-    ([0, 0, 0, 1, 1], [0, 1, 2, 2, 3])
-    """
-    near: defaultdict[int, set[int]] = defaultdict(set)
-    for pair, rival in rivals.couples.tolist():
-        near[pair].add(rival)
-    uncovered = {pair: {rival for rival in beside if rival > pair} for pair, beside in near.items()}
-    cliques: list[list[int]] = []
-    for pair in near:
-        while uncovered[pair]:
-            clique = [pair, min(uncovered[pair])]
-            # Add pairs, smallest codes first, while one is a rival of all.
-            could = near[pair] & near[clique[1]]
-            while could:
-                clique.append(min(could))
-                could &= near[clique[-1]]
-            cliques.append(sorted(clique))
-            for member in clique:
-                uncovered[member].difference_update(clique)
-    members = np.array([pair for clique in cliques for pair in clique], np.int64)
-    return np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques]), members
-
-
 class Readable:
     """A state of kernels whose arrays NumPy reads as well: compiled code has them as buffers of its own."""
 
@@ -246,9 +96,6 @@ class Problem:
     least: IntArray
     required: BoolArray  # items that must reach the level, shape (N,); all but those left behind after a first phase
     ruled: Ruled  # the rules on who reviews a paper together
-    rivals: Rivals  # pairs that may not both be assigned; none of them is given
-    barred: IntArray  # candidates of each item that the authors' file rules out, shape (N,)
-    wrote: Written | None  # the authors' file, if any
     # reviewers, items: labels
     reviewers: Sequence[Label]
     items: Sequence[Label]
@@ -408,36 +255,8 @@ def _labels(problem: Problem, pairs: IntArray) -> tuple[Pair, ...]:
     return tuple(Pair(problem.reviewers[problem.reviewer[p]], problem.items[problem.item[p]]) for p in pairs.tolist())
 
 
-def with_rivals(problem: Problem, wrote: Written) -> Problem:
-    """Note which pairs may not both be assigned, and leave out those that may not be added to a given one."""
-    couples = [NO_RIVALS.couples]
-    if not wrote.allow_cycles:
-        couples.append(wrote.cycles_of_two(problem.item, problem.reviewer))
-    if not wrote.allow_coauthors:
-        couples.append(wrote.coauthors_together(problem.item, problem.reviewer))
-    rivals = rivals_of(np.concatenate(couples))
-    if not problem.given.any():
-        return replace(problem, rivals=rivals)
-    # Given pairs must not be rivals; reviews of the first phase stand.
-    together = rivals.couples_among(problem.given)
-    bad = together[~problem.old[together].all(axis=1)]
-    if bad.size:
-        pairs = " and ".join(f"reviewer {who!r} on item {what!r}" for who, what in _labels(problem, bad[0]))
-        message = (
-            f"fixed: {pairs} may not both be, by the authors' file; remove one of the pairs, or allow cycles "
-            "or co-authors"
-        )
-        raise InputError(message)
-    kept = problem.given | (rivals.count_among(problem.given) == 0)
-    free = Rivals(rivals.couples[~problem.given[rivals.couples].any(axis=1)])
-    return replace(restricted(problem, kept, Reason.CONFLICT), rivals=free.among(np.flatnonzero(kept)))
-
-
 def restricted(problem: Problem, kept: BoolArray | IntArray, why: Reason) -> Problem:
-    """Return the problem with some of its pairs, marked or as ascending codes; others are gone for the reason ``why``.
-
-    Rivals are left as they were.
-    """
+    """Return the problem with some of its pairs, marked or as ascending codes; others are gone for a reason."""
     columns = {name: getattr(problem, name)[kept] for name in ("item", "reviewer", "affinity", "given", "old")}
     concerns = problem.concerns
     if concerns is not None:
@@ -446,22 +265,6 @@ def restricted(problem: Problem, kept: BoolArray | IntArray, why: Reason) -> Pro
         gone = tuple(Dropped(*pair, why) for pair in _labels(problem, np.flatnonzero(omitted)))
         concerns = Concerns(concerns.changed[kept], concerns.gone + gone)
     return replace(problem, **columns, concerns=concerns)
-
-
-def authored(problem: Problem, rivals: int, best: float, bound: float) -> Authored | None:
-    """Return the outcome of an authors' file; None without one."""
-    wrote = problem.wrote
-    if wrote is None:
-        return None
-    return Authored(
-        author_distance=wrote.distance,
-        cycles_of_two=wrote.allow_cycles,
-        coauthors=wrote.allow_coauthors,
-        barred=int(problem.barred.sum()),
-        rivals=rivals,
-        affinity=best,
-        bound=bound,
-    )
 
 
 #: A dense or sparse matrix.

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.rows import programme_of, rival_rows
+from planner._assign.rows import programme_of
 from planner.solving import ROOT, integer_programme, simplex_work, solve_within
 from reviewgraph._base import ranks
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem
-    from planner._assign.rows import Programme, Rows
+    from planner._assign.rows import Programme
     from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 
@@ -288,21 +288,6 @@ class Relaxation:
             fixed.append(best)
         return np.concatenate([np.empty(0, np.int64), *fixed])
 
-    def extend(self, rows: Rows) -> None:
-        """Add rows to the programme."""
-        from scipy.sparse import csr_array, vstack
-
-        self.programme = self.programme._replace(rows=(*self.programme.rows, rows))
-        more = csr_array((rows.weight.astype(float), (rows.row, rows.column)), shape=(rows.low.size, self.value.size))
-        self.rows = vstack([self.rows, more]).tocsr()
-        self.columns = self.rows.tocsc()
-        self.by_column = self.columns.T
-        self.low = np.concatenate([self.low, rows.low])
-        self.high = np.concatenate([self.high, rows.high])
-        self.row_place = np.concatenate([self.row_place, np.full(rows.low.size, -1)])
-        self.dual = np.concatenate([self.dual, np.zeros(rows.low.size)])
-        self._hold(np.flatnonzero(self.row_place < 0)[-rows.low.size :])
-
     def chosen(self) -> BoolArray:
         """Return the columns of a whole solution, shape (C,)."""
         return self.programme.choice(self.z > 0.5)
@@ -533,11 +518,9 @@ def sat_model(
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Return items whose panels break a rule or a floor, and those of rivals that are both chosen."""
-    rivals: IntArray = problem.item[problem.rivals.couples_among(chosen)].ravel()
-    broken = np.union1d(lacking_items(problem, chosen), rivals)
-    broken = np.union1d(broken, np.flatnonzero(problem.served & (problem.scores(chosen) < problem.floor)))
-    return np.union1d(crowded_items(problem, chosen), broken)
+    """Return items whose panels break a rule or a floor."""
+    low = np.flatnonzero(problem.served & (problem.scores(chosen) < problem.floor))
+    return np.union1d(np.union1d(lacking_items(problem, chosen), crowded_items(problem, chosen)), low)
 
 
 def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
@@ -573,17 +556,14 @@ def objective(problem: Problem, chosen: BoolArray) -> float:
 
 
 def depends_on_rules(problem: Problem) -> bool:
-    """Whether it matters for some pair which others are assigned on its paper, or that a rival is."""
-    return problem.panels.binding or problem.rivals.any or problem.least_score is not None
+    """Whether it matters for some pair which others are assigned on its paper."""
+    return problem.panels.binding or problem.least_score is not None
 
 
 def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int) -> bool:
-    """Whether rules, rivals and floors let a pair take the place of another one of its served item."""
+    """Whether rules and floors let a pair take the place of another one of its served item."""
     panels = problem.panels
     item = int(problem.item[entering])
-    rivals = problem.rivals.of(entering)
-    if chosen[rivals[rivals != leaving]].any():
-        return False
     if not problem.bound[item]:
         return True
     first, last = np.searchsorted(problem.item, [item, item + 1])
@@ -622,27 +602,18 @@ def best_under_rules(
 ) -> PanelSolution:
     """Return the best assignment under all rules and floors, or a proof that there is none.
 
-    ``start`` is an assignment within demands and loads, such as the best one without rules. Rivals that are too many to
-    be written down get rows once they come up; the bound is valid all the same.
+    ``start`` is an assignment within demands and loads, such as the best one without rules.
     """
     relaxation = None
     if not crowded_items(problem, problem.given).size:
         relaxation = relaxation_of(problem, start, clock, seed=seed)
     if relaxation is None:
         return PanelSolution(None, True, -math.inf)
-    bound = math.inf
-    while True:
-        solution = best_choice(relaxation, clock, work=work)
-        bound = min(bound, solution.bound + objective(problem, problem.given))
-        if solution.picked is None:
-            return PanelSolution(None, solution.proved, bound)
-        chosen = relaxation.programme.assigned(solution.picked, problem.given)
-        rows = rival_rows(relaxation.programme.pairs, problem.rivals.couples_among(chosen))
-        if not rows.low.size:
-            break
-        if clock.over():
-            return PanelSolution(None, False, bound)
-        relaxation.extend(rows)
+    solution = best_choice(relaxation, clock, work=work)
+    bound = solution.bound + objective(problem, problem.given)
+    if solution.picked is None:
+        return PanelSolution(None, solution.proved, bound)
+    chosen = relaxation.programme.assigned(solution.picked, problem.given)
     value = objective(problem, chosen)
     # A bound below the value of the assignment is wrong, whichever solver reports it.
     if bound < value - tolerance(value):

@@ -1,4 +1,4 @@
-"""What an assignment with rules must obey, as sparse rows: demands, loads, rules on panels, rivals and floors."""
+"""What an assignment with rules must obey, as sparse rows: demands, loads, rules on panels and floors."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.problem import NO_FLOOR, VALUE_BITS, cliques_of
+from planner._assign.problem import NO_FLOOR, VALUE_BITS
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem
     from reviewgraph._base import BoolArray, FloatArray, IntArray
 
-
-#: Maximum number of couples of rivals that all get rows from the start.
-MOST_COUPLES = 100_000
 
 #: Bits of an affinity in whole units that solvers ignore: they obey rows to a millionth.
 COARSE = 16
@@ -125,7 +122,7 @@ def programme_of(problem: Problem) -> Programme | None:
     demands = _compact(item, column, demand, demand)
     loads = _compact(reviewer, column, least, load)
     floors = under_floors(problem, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
-    rows = demands, loads, *panels.rows, floors, *clique_rows(problem, pairs)
+    rows = demands, loads, *panels.rows, floors
     if any((part.low > part.high).any() for part in rows):
         return None
     value = np.append(problem.worth[pairs], np.zeros(panels.more))
@@ -224,29 +221,6 @@ def _counts(cells: IntArray, taken: IntArray, have: IntArray) -> IntArray:
     present = np.isin(cells, taken)
     counts[present] = have[np.searchsorted(taken, cells[present])]
     return counts
-
-
-def clique_rows(problem: Problem, pairs: IntArray) -> tuple[Rows, ...]:
-    """Return rows that separate all rivals among some pairs and the given ones; none where they are too many."""
-    shut = np.flatnonzero(problem.rivals.count_among(problem.given)[pairs])
-    within = problem.rivals.among(pairs)
-    if len(within.couples) > 2 * MOST_COUPLES or not len(within.couples) + shut.size:
-        return ()
-    row, column = cliques_of(within)
-    number = int(row.max(initial=-1)) + 1
-    high = np.append(np.ones(number, np.int64), np.zeros(shut.size, np.int64))
-    row = np.append(row, number + np.arange(shut.size))
-    return (Rows(row, np.append(column, shut), np.zeros_like(high), high, np.ones(row.size, np.int64), lazy=True),)
-
-
-def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
-    """Return rows that allow one of each couple, or none where the other one is no column."""
-    columns = np.isin(couples, pairs).reshape(couples.shape)
-    row, side = np.nonzero(columns)
-    lines, row = np.unique(row, return_inverse=True)
-    column = np.searchsorted(pairs, couples[lines[row], side])
-    high = (columns[lines].sum(axis=1) == 2).astype(np.int64)
-    return Rows(row, column, np.zeros_like(high), high, np.ones(row.size, np.int64))
 
 
 def under_floors(problem: Problem, pairs: IntArray, floor: IntArray) -> Rows:

@@ -23,7 +23,7 @@ from planner._assign.findings import Fairness, Kept, KeptRule
 from planner._assign.flow import TIE_BITS, whole_costs
 from planner._assign.least import least_loss
 from planner._assign.linking import Linker
-from planner._assign.problem import NO_FLOOR, authored, concerned, unit_of
+from planner._assign.problem import NO_FLOOR, concerned, unit_of
 from planner._assign.programme import (
     PanelSolution,
     best_under_rules,
@@ -110,7 +110,6 @@ class Run:
     lost_first: float = 0.0  # affinity that these cost
     scale: float = 0.0  # rounding steps per unit of affinity
     unconstrained: float = math.nan  # the most affinity without rules and level
-    rivals: int = 0  # couples of rivals in the assignment of most affinity
     solution: PanelSolution = field(default_factory=lambda: PanelSolution(None, False, math.inf))
 
     def __post_init__(self) -> None:
@@ -147,7 +146,6 @@ class Run:
             self.lost_first = math.fsum(lost)
             plain = best
             self.problem = problem
-        self.rivals = len(problem.rivals.couples_among(plain))
         self.solution = PanelSolution(plain, True, objective(problem, plain))
         self.unfair = plain
         # 2. and 3. Rules, floors, and the worst-served papers.
@@ -402,7 +400,6 @@ class Run:
             least_loss=0.0 if same else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
             concerned=concerned(problem, assigned, self.fewest, self.lost_first),
-            authors=authored(problem, self.rivals, self._within_rules(assigned), bound),
             kept=self._kept(assigned, bound) if problem.ruled.rules else None,
             fairness=fairness,
             alternates=alternates,

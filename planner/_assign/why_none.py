@@ -51,17 +51,15 @@ def why_infeasible(problem: Problem) -> str:
         sums = _sums(cut, f"{few} {cut.supply}", f"{cut.pairs} other allowed pairs")
         return f"{must}; {sums} Lower min_load, raise demands or lift conflicts."
     # Papers whose demands exceed the loads of those who may review them, or the number of allowed pairs.
-    barred = int(problem.barred[cut.items].sum())
-    more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
     needy = f"{papers(cut.items, 'needs', 'need')} {each(demand[cut.items])} = {counted(cut.needed, 'review')}"
     if problem.old.any():
         needy += ", reviewers of the first phase aside where they have read the paper"
     if not cut.reviewers.size:
-        return f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. {problem.advice()}{more}"
+        return f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. {problem.advice()}"
     able = "" if cut.reviewers.size == problem.n_reviewers else " who may take them"
     rest = f"other reviewers have {counted(cut.pairs, 'allowed pair')} with these papers"
     sums = _sums(cut, f"{_givers(cut, load, able)} {cut.supply}", rest)
-    return f"{needy}; {sums} Raise loads, add reviewers, lower demands or lift conflicts.{more}"
+    return f"{needy}; {sums} Raise loads, add reviewers, lower demands or lift conflicts."
 
 
 def _givers(cut: Shortfall, load: IntArray, able: str = "", kind: str = "reviewer") -> str:
@@ -238,12 +236,7 @@ def people(codes: IntArray, kind: str = "reviewer", mentions: Mentions = Mention
 def rules_in_words(problem: Problem) -> list[str]:
     """Return the rules and floors on each paper, for lists of constraints."""
     floor = problem.least_score
-    wrote = problem.wrote
     rules = [f"{' and '.join(problem.ruled.words())} on each"] if problem.ruled.rules else []
-    if wrote is not None and not wrote.allow_cycles:
-        rules.append("no two who review a paper of each other")
-    if wrote is not None and not wrote.allow_coauthors:
-        rules.append("no two co-authors")
     return rules if floor is None else [*rules, f"a sum of affinities of {floor:g} or more each"]
 
 
@@ -305,7 +298,7 @@ def _clash(problem: Problem, clock: Clock) -> str:
     effort = clock.effort(MOST_WORK)
     asked = list(zip(problem.ruled.rules, problem.ruled.attributes, strict=True))
     ways = []
-    for rule, attribute in asked if len(asked) > 1 or problem.rivals.any else []:
+    for rule, attribute in asked if len(asked) > 1 else []:
         others = [pair for pair in asked if pair[0] is not rule]
         eased = replace(problem, ruled=ruled_by(others, problem.n_reviewers, problem.n_items))
         if not effort.over() and best_under_rules(eased, problem.given, effort).chosen is not None:

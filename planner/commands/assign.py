@@ -52,17 +52,10 @@ if TYPE_CHECKING:
     from reviewgraph._base import Next, Page
     from reviewgraph.report import Codes
 
-#: Parameters of rules on authors besides their file.
-AUTHOR_RULES = ("author_distance", "allow_cycles", "allow_coauthors")
-
 
 def read_who_wrote(session: Session, reviewers: Collection[str]) -> dict[str, Any]:
     """Read the authors' file as arguments of :func:`planner.assign`, with a note on authors who do not review."""
     path = session.params["authors"]
-    rules = {name: session.params[name] for name in AUTHOR_RULES}
-    for name in filter(rules.get, () if path else rules):
-        message = f"--{name.replace('_', '-')}: expected --authors FILE with it, found none; add it or drop the option"
-        raise Refusal(message)
     if not path:
         return {}
     table = session.read("authors")
@@ -70,7 +63,7 @@ def read_who_wrote(session: Session, reviewers: Collection[str]) -> dict[str, An
     if 0 < strangers < len(table.reviewers):
         of = counted(len(table.reviewers), "author")
         say(f"{path}: {strangers} of {of} are not reviewers; if some of them review, check the spelling")
-    return {"authors": table, **rules}
+    return {"authors": table}
 
 
 #: Alternates of a paper where only a file for them is named.
@@ -92,6 +85,9 @@ def read_cap(session: Session) -> Any:
 @click.command(
     cls=Command,
     gone={
+        "--author-distance": "list the papers of co-authors in --conflicts",
+        "--allow-cycles": "leave it out; two reviewers may review a paper of each other",
+        "--allow-coauthors": "leave it out; co-authors may review the same paper",
         "--avoid-below": "leave such pairs out of the file of affinities, or give them lower ones",
         "--min-affinity": "leave such pairs out of the file of affinities",
         "--per-change": "add that amount to the affinities of the pairs of the previous assignment",
@@ -147,18 +143,8 @@ def read_cap(session: Session) -> Any:
     "Rules",
     "--authors FILE",
     help="Authors of papers (item,author; several in a cell separated by ;; and any columns, such as affiliation). "
-    "Exclude reviews of own papers, two reviewers who review a paper of each other, and two co-authors on the same "
-    "paper.",
+    "Nobody reviews their own paper.",
 )
-@option(
-    "Rules",
-    "--author-distance D",
-    type=click.IntRange(0, 1),
-    default=0,
-    help="1: also exclude reviews of papers by co-authors.",
-)
-@option("Rules", "--allow-cycles", is_flag=True, help="Allow two reviewers to review a paper of each other.")
-@option("Rules", "--allow-coauthors", is_flag=True, help="Allow two co-authors to review the same paper.")
 @option("Rules", "--demand N", everyday=True, minimum=0, default=3, help="Reviews per paper.")
 @option(
     "Rules",

@@ -274,7 +274,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
         loads[str(label)] = least, max(usual, least) if entry.load is None else entry.load
     any_pair = params["allow_unscored"] or not params["affinity"]
     affinity, conflicts = _affinities(session, demand, loads, any_pair=any_pair)
-    conflicts += pairs_in(session.read("conflicts"))
+    conflicts += pairs_in(session.read("conflicts")) + pairs_in(read_own_papers(session, loads, demand))
     own = _papers(session, params["items_file"], papers)
     conflicts += _sharing(session, loads, demand, params["reviewers_file"], own)
     phase_one, kept, previous = (session.read(name) for name in ("phase_one", "fixed", "previous"))
@@ -303,7 +303,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
         phase_one=first,
         panels=_panels(session, loads, params["reviewers_file"], own),
         **{name: params[name] for name in ("target", "floor")},
-        plain=not any(params[name] for name in ("authors", "max_probability")),
+        plain=not params["max_probability"],
         sums_alone=previous is None,
         named=session.is_given("target"),
     )

@@ -102,11 +102,6 @@ class Rules:
     authors
         (author, item) pairs, or a mapping item -> authors. Labels of authors are those of reviewers; others are only
         authors. Nobody reviews their own paper.
-    author_distance
-        1 also forbids papers of a reviewer's coauthors; 0 by default.
-    allow_cycles, allow_coauthors
-        Whether two reviewers may review a paper of each other, and whether coauthors may review the same paper; false
-        by default.
 
     Raises
     ------
@@ -141,9 +136,6 @@ class Rules:
     at_most: Mapping[Any, Any] | Sequence[Any] | None = None
     at_least: Mapping[Any, Any] | Sequence[Any] | None = None
     authors: Pairs | Mapping[Any, Sequence[Label]] | None = None
-    author_distance: int | None = None
-    allow_cycles: bool | None = None
-    allow_coauthors: bool | None = None
 
     def __post_init__(self) -> None:
         """Refuse malformed arguments, and convert tables once."""
@@ -160,8 +152,6 @@ class Rules:
             object.__setattr__(self, field.name, _brought(field.name, value))
         if self.conflict_by not in (None, *KINDS):
             raise refused("conflict_by", " or ".join(map(repr, KINDS)), repr(self.conflict_by))
-        if self.author_distance not in (None, 0, 1):
-            raise refused("author_distance", "0 or 1", repr(self.author_distance))
 
     @property
     def stated(self) -> tuple[str, ...]:
@@ -261,9 +251,6 @@ class AssignmentRules(PanelRules, total=False):
 
     min_load: int | Valued | None
     authors: Pairs | Mapping[Any, Sequence[Label]] | None
-    author_distance: int | None
-    allow_cycles: bool | None
-    allow_coauthors: bool | None
 
 
 def _brought(name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Assignments under rules and an authors' file against HiGHS on small instances, and all assignments on tiny ones.
+"""Assignments under rules against HiGHS on small instances, and all assignments on tiny ones.
 
 Run with ``python -m tests.benchmarks.assign_exact [small] [tiny]`` (300 and 2,000 instances by default). Small ones are
 written as one integer programme here, from labels, not by the package; tiny ones are enumerated panel by panel. A rule
@@ -16,19 +16,15 @@ import numpy as np
 
 from planner import AtLeast, AtMost, assign
 from tests.planner.assignments import naive_rules as naive
-from tests.planner.assignments.naive_authors import authors_broken, papers_of
 
 TOLERANCE = 1e-6
-
-#: Part of the instances that have an authors' file.
-AUTHORED = 0.7
 
 #: Seconds for HiGHS.
 MOST_SECONDS = 30.0
 
 
 def instance(rng, n_items, n_reviewers):
-    """Affinities with ties, demands, loads, rules of every kind, and an authors' file, each author a reviewer."""
+    """Affinities with ties, demands, loads, and rules of every kind."""
     reviewers, items = [f"r{j}" for j in range(n_reviewers)], [f"p{i}" for i in range(n_items)]
     levels = int(rng.choice([2, 5, 1000]))
     density = float(rng.choice([0.6, 0.9]))
@@ -39,51 +35,15 @@ def instance(rng, n_items, n_reviewers):
     load = {r: spare + int(rng.integers(0, 3)) for r in reviewers}
     attributes = naive.random_attributes(rng, reviewers)
     rules = naive.random_rules(rng, attributes)
-    authors, asked = [], {"author_distance": 0, "allow_cycles": True, "allow_coauthors": True}
-    if rng.random() < AUTHORED:
-        number = {p: min(int(rng.integers(0, 3)), n_reviewers) for p in items}
-        authors = [(str(r), p) for p in items for r in rng.choice(reviewers, number[p], replace=False)]
-        asked = {"author_distance": int(rng.random() < 0.2), "allow_cycles": bool(rng.random() < 0.2),
-                 "allow_coauthors": bool(rng.random() < 0.2)}  # fmt: skip
-    return {
-        "affinity": affinity, "demand": demand, "load": load, "attributes": attributes, "rules": rules,
-        "authors": authors, "asked": asked,
-    }  # fmt: skip
+    return {"affinity": affinity, "demand": demand, "load": load, "attributes": attributes, "rules": rules}
 
 
 def solved(case, **options):
     """What the package says, without a level unless one is asked for."""
     return assign(
         case["affinity"], items=case["demand"], reviewers=case["load"], demand=case["demand"], load=case["load"],
-        attributes=case["attributes"], rules=case["rules"], authors=case["authors"],
-        **(case["asked"] if case["authors"] else {}), **{"target": "none", **options},
+        attributes=case["attributes"], rules=case["rules"], **{"target": "none", **options},
     )  # fmt: skip
-
-
-def clashes(pairs, case):
-    """What is wrong with (reviewer, item) pairs by the authors' file."""
-    asked = case["asked"]
-    return authors_broken(
-        pairs, case["authors"], distance=asked["author_distance"], allow_cycles=asked["allow_cycles"],
-        allow_coauthors=asked["allow_coauthors"],
-    )  # fmt: skip
-
-
-def open_pairs(case):
-    """Scored pairs that the authors' file leaves."""
-    return [pair for pair in case["affinity"] if not clashes([pair], case)]
-
-
-def couples_of(pairs, case):
-    """Pairs of pairs that may not both be, from whoever wrote what."""
-    papers, asked = papers_of(case["authors"]), case["asked"]
-    wrote = {r: papers.get(r, set()) for r in case["load"]}
-
-    def apart(a, q, b, p):
-        together = not asked["allow_coauthors"] and q == p and wrote[a] & wrote[b]
-        return together or (not asked["allow_cycles"] and a != b and p in wrote[a] and q in wrote[b])
-
-    return [(one, other) for one, other in combinations(pairs, 2) if apart(*one, *other)]
 
 
 def panels_of(result, case):
@@ -107,7 +67,7 @@ def faults(result, case):
     wrong += [f"{p} has {len(panel)}" for p, panel in panels.items() if len(panel) != case["demand"][p]]
     for reviewer, most in case["load"].items():
         wrong += [reviewer] if sum(reviewer in panel for panel in panels.values()) > most else []
-    return wrong + clashes([(r, p) for p, panel in panels.items() for r in panel], case)
+    return wrong
 
 
 def by_highs(case):
@@ -115,7 +75,7 @@ def by_highs(case):
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
-    pairs = open_pairs(case)
+    pairs = list(case["affinity"])
     value, rows, low, high = [case["affinity"][pair] for pair in pairs], [], [], []
 
     def add(row, least, most):
@@ -149,8 +109,6 @@ def by_highs(case):
                     value.append(0.0)
                 if isinstance(rule, AtLeast):
                     add(there, rule.number, len(of))
-    for couple in couples_of(pairs, case):
-        add({pairs.index(one): 1 for one in couple}, 0, 1)
     entries = [(number, k, w) for number, row in enumerate(rows) for k, w in row.items()]
     number, column, weight = (np.array(part) for part in zip(*entries, strict=True))
     matrix = csr_array((weight, (number, column)), shape=(len(rows), len(value)))
@@ -163,24 +121,19 @@ def by_highs(case):
 
 def by_enumeration(case):
     """Largest affinity over all assignments; None where there is none."""
-    names, free = list(case["load"]), set(open_pairs(case))
-    couples = {frozenset(couple) for couple in couples_of(free, case)}
-    linked = {pair for couple in couples for pair in couple}
-    # What is left of the loads, and which pairs with rivals were chosen.
-    best = {(tuple(case["load"].values()), frozenset()): 0.0}
+    names, free = list(case["load"]), set(case["affinity"])
+    # By what is left of the loads.
+    best = {tuple(case["load"].values()): 0.0}
     for p, number in case["demand"].items():
         after = {}
         for panel in combinations([r for r in names if (r, p) in free], number):
             if naive.broken(panel, case["attributes"], case["rules"]):
                 continue
-            gain, pairs = worth({p: panel}, case), [(r, p) for r in panel if (r, p) in linked]
-            for (left, before), total in best.items():
+            gain = worth({p: panel}, case)
+            for left, total in best.items():
                 rest = tuple(room - (name in panel) for name, room in zip(names, left, strict=True))
-                chosen = before.union(pairs)
-                if min(rest) < 0 or any({one, other} in couples for one in pairs for other in chosen - {one}):
-                    continue
-                if total + gain > after.get((rest, chosen), -np.inf):
-                    after[rest, chosen] = total + gain
+                if min(rest) >= 0 and total + gain > after.get(rest, -np.inf):
+                    after[rest] = total + gain
         best = after
     return max(best.values(), default=None)
 
@@ -211,12 +164,8 @@ def compare(cases, oracle):
 
 
 def relaxed_wrong(number, case, value):
-    """Relax a case, without its last rule, its authors or with unscored pairs: it must not lose."""
+    """Relax a case, without its last rule or with unscored pairs: it must not lose."""
     wrong = []
-    if case["authors"]:
-        loose = {**case, "authors": []}
-        again = worth(panels_of(solved(loose), loose), loose)
-        wrong += [(number, "worse without authors", again, value)] if again < value - TOLERANCE else []
     loose = {**case, "rules": case["rules"][:-1]}
     again = worth(panels_of(solved(loose), loose), loose)
     wrong += [(number, "worse without a rule", again, value)] if again < value - TOLERANCE else []

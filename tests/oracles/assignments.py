@@ -17,12 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from planner import AtMost, assign
-from reviewgraph import InputError, Search
+from reviewgraph import Search
 from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Pair
 from tests.oracles.levels import Flags, Masks, at_level
 from tests.oracles.oracle import Oracle, Untold
 from tests.planner.assignments import naive_rules
-from tests.planner.assignments.naive_authors import authors_broken
 
 Floats = npt.NDArray[np.float64]
 
@@ -141,9 +140,6 @@ def _authors(rng: np.random.Generator, asked: Options) -> None:
     if not any(p in asked["items"] for _, p in authors):
         return
     asked["authors"] = authors
-    asked["author_distance"] = int(rng.random() < 0.25)
-    asked["allow_cycles"] = bool(rng.random() < 0.3)
-    asked["allow_coauthors"] = bool(rng.random() < 0.3)
 
 
 def _lottery(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None:
@@ -212,35 +208,12 @@ class World(Asked):
     def candidates(self) -> set[Pair]:
         """Pairs that may be assigned, fixed ones not counted."""
         asked = self.asked
-        barred = {*asked.get("conflicts", ()), *self.old}
+        barred = {*asked.get("conflicts", ()), *asked.get("authors", ()), *self.old}
         if asked.get("allow_unscored"):
             pairs = [(r, p) for r in asked["reviewers"] for p in asked["items"]]
         else:
             pairs = list(asked["affinity"])
-        return {pair for pair in pairs if pair not in barred and not self.barred_by_authors(pair)}
-
-    def barred_by_authors(self, pair: Pair) -> bool:
-        distance = self.asked.get("author_distance", 0)
-        return bool(authors_broken([pair], self.asked.get("authors", ()), distance=distance))
-
-    @cached_property
-    def couples(self) -> list[tuple[Pair, Pair]]:
-        """Pairs that the authors' file forbids together."""
-        asked = self.asked
-        if not asked.get("authors"):
-            return []
-        papers: dict[str, set[str]] = {}
-        for author, paper in asked["authors"]:
-            papers.setdefault(author, set()).add(paper)
-        barred = []
-        for first, second in combinations(sorted({*self.candidates, *self.fixed, *self.old}), 2):
-            wrote = papers.get(first[0], set())
-            also_wrote = papers.get(second[0], set())
-            together = first[1] == second[1] and bool(wrote & also_wrote)
-            cycle = first[0] != second[0] and second[1] in wrote and first[1] in also_wrote
-            if (together and not asked["allow_coauthors"]) or (cycle and not asked["allow_cycles"]):
-                barred.append((first, second))
-        return [couple for couple in barred if not {*couple} <= {*self.old}]
+        return {pair for pair in pairs if pair not in barred}
 
     def value(self, pair: Pair) -> float:
         return float(self.asked["affinity"].get(pair, 0.0))
@@ -269,7 +242,7 @@ class World(Asked):
             standing = naive_rules.counted(kept, rule, self.attributes, paper)
             if any(number > max(most, standing.get(value, 0)) for value, number in count.items()):
                 return True
-        return any({first, second} <= {(r, item) for r in [*earlier, *panel]} for first, second in self.couples)
+        return False
 
     def panel_below_floors(self, item: str, panel: list[str]) -> bool:
         values = [self.value((r, item)) for r in panel]
@@ -321,8 +294,6 @@ class Everything:
         for r, p in world.old:
             covers[:, place[r]] |= 1 << world.items.index(p)
         fine = (loads >= least).all(axis=1)
-        for couple in world.couples:
-            fine &= ~np.logical_and(*(covers[:, place[r]] >> world.items.index(p) & 1 for r, p in couple)).astype(bool)
         self.covers: Masks = covers[fine]
         self.affinity, self.changed = sums[fine].T
         self.smallest = smallest[fine]
@@ -377,14 +348,8 @@ class Everything:
 
 
 def ours(asked: Options) -> Any:
-    """Return the product's assignment; None where it refuses fixed pairs that the authors' file forbids together."""
     options = {name: value for name, value in asked.items() if name != "affinity"}
-    try:
-        return assign(asked["affinity"], search=Search(time_limit=TIME_LIMIT, seed=options.pop("seed", 0)), **options)
-    except InputError as error:
-        if str(error).startswith("fixed: ") and "may not both be" in str(error):
-            return None
-        raise
+    return assign(asked["affinity"], search=Search(time_limit=TIME_LIMIT, seed=options.pop("seed", 0)), **options)
 
 
 def every(asked: Options) -> Everything:
@@ -473,8 +438,7 @@ def broken_by(world: World, pairs: list[Pair]) -> str:
     for r, most in world.load.items():
         count = sum(s == r for s, _ in pairs)
         wrong += [f"{r} has {count}"] if not world.min_load.get(r, 0) <= count <= most else []
-    both = [couple for couple in world.couples if {*couple} <= {*pairs, *world.old}]
-    return "; ".join([*wrong, *(f"{couple} together" for couple in both)])
+    return "; ".join(wrong)
 
 
 def faults_of_bounds(answer: Any, everything: Everything, row: int, best: int) -> Iterator[str]:
@@ -486,8 +450,8 @@ def faults_of_bounds(answer: Any, everything: Everything, row: int, best: int) -
     most = float(everything.worth[as_fair].max())
     if not concerned and answer.bound < most - ROUNDING:
         yield f"false claim: bound {answer.bound}, there is {most}"
-    unconstrained = [most_without_rules(everything.world, pairs) for pairs in unruled(everything.world)]
-    if min(abs(answer.affinity_unconstrained - value) for value in unconstrained) > ROUNDING:
+    unconstrained = most_without_rules(everything.world)
+    if abs(answer.affinity_unconstrained - unconstrained) > ROUNDING:
         yield f"false claim: affinity_unconstrained {answer.affinity_unconstrained}, it is {unconstrained}"
     cost = most - float(everything.worth[best])
     if not concerned and "fair" not in asked and answer.least_loss is not None and answer.least_loss > cost + ROUNDING:
@@ -504,17 +468,11 @@ def faults_of_bounds(answer: Any, everything: Everything, row: int, best: int) -
             yield f"false claim: smallest score at most {fairness.at_most}, there is {everything.smallest.max()}"
 
 
-def unruled(world: World) -> list[list[Pair]]:
-    """Return the pairs that may be without rules; what may not be beside a given pair is in conflict, or is not."""
-    given = {*world.fixed, *world.old}
-    barred = {pair for couple in world.couples if given & {*couple} for pair in couple} - given
-    return [sorted({*world.candidates, *world.fixed}), sorted({*world.candidates, *world.fixed} - barred)]
-
-
-def most_without_rules(world: World, pairs: list[Pair]) -> float:
+def most_without_rules(world: World) -> float:
     """Return the most affinity within demands, loads, conflicts and fixed pairs, by a linear programme."""
     from scipy.optimize import linprog
 
+    pairs = sorted({*world.candidates, *world.fixed})
     if not pairs:
         return 0.0
     by_item = np.array([[float(q == p) for _, q in pairs] for p in world.demand])
@@ -578,8 +536,6 @@ def can_replace(world: World, pairs: list[Pair], item: str, entering: str, gone:
     panel = [r for r, p in after if p == item]
     if world.panel_breaks(item, panel) or world.panel_below_floors(item, panel):
         return False
-    if any({*couple} <= {*after, *world.old} for couple in world.couples):
-        return False
     covers = np.zeros((1, len(world.reviewers)), np.uint8)
     for r, p in [*after, *world.old]:
         covers[0, world.reviewers.index(r)] |= 1 << world.items.index(p)
@@ -605,7 +561,7 @@ def faults_of_best_effort(answer: Any, world: World, pairs: list[Pair]) -> Itera
     for r, most in world.load.items():
         if sum(s == r for s, _ in pairs) > most:
             yield f"broken rule: load of {r}"
-    if world.rules or world.couples or any(world.min_load.values()):
+    if world.rules or any(world.min_load.values()):
         return
     most = most_reviews(world)
     if len(pairs) < most:
@@ -708,7 +664,7 @@ def faults_of_lottery(answer: Any, everything: Everything) -> Iterator[str]:
     world = everything.world
     asked = world.asked
     lotteries = Lotteries(everything)
-    rounded = asked["target"] == "none" and not world.rules and not world.couples
+    rounded = asked["target"] == "none" and not world.rules
     if not answer.status.reached:
         # A list has a whole number of each assignment; without a level or rules probabilities may be any.
         possible = lotteries.best() is not None if rounded else lotteries.listed(DRAWS)

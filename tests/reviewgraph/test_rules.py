@@ -58,9 +58,6 @@ STATED: dict[str, dict[str, Any]] = {
     "at_most": {"at_most": {"region": 2}, "attributes": KNOWN},
     "at_least": {"at_least": {"senior": 1, ("region", "Asia"): 1}, "attributes": KNOWN},
     "authors": {"authors": {"p0": ["ann"], "p1": ["bob", "cyd"]}},
-    "author_distance": {"author_distance": 1, "authors": {"p1": ["bob", "cyd"]}},
-    "allow_cycles": {"allow_cycles": True, "authors": {"p0": ["ann"], "p1": ["bob"]}},
-    "allow_coauthors": {"allow_coauthors": True, "authors": {"p1": ["bob", "cyd"]}},
 }
 #: What takes rules, which of them, and a call.
 TAKERS: dict[str, tuple[tuple[str, ...], Any]] = {

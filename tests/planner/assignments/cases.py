@@ -10,7 +10,7 @@ from planner._assign.assignment import Assignment
 from planner._assign.core import Core
 from planner._assign.flow import Arcs, cheapest_flow
 from planner._assign.levels import aim_named
-from planner._assign.problem import NO_RIVALS, Problem
+from planner._assign.problem import Problem
 from planner.rules import ruled_by, rules_of
 
 #: What kernels return for what cannot be.
@@ -32,9 +32,6 @@ def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
         "least": np.zeros(n_reviewers, np.int64),
         "required": np.ones(n_items, bool),
         "ruled": ruled_by((), n_reviewers, n_items),
-        "rivals": NO_RIVALS,
-        "barred": np.zeros(n_items, np.int64),
-        "wrote": None,
         "reviewers": range(n_reviewers),
         "items": range(n_items),
     }

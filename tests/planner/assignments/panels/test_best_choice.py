@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from planner._assign import programme as module
-from planner._assign.problem import rivals_of
 from planner._assign.programme import Relaxation, best_choice
 from planner._assign.rows import programme_of
 from reviewgraph._base import Clock
@@ -17,7 +16,7 @@ from tests.trials import NIGHTLY
 
 
 def market(seed):
-    """A problem with rules, rivals, floors, fixed pairs and minimum loads, or some of these, and its rules in words."""
+    """A problem with rules, floors, fixed pairs and minimum loads, or some of these, and its rules in words."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(2, 7)), int(rng.integers(3, 8))
     pairs = [(i, j) for i in range(n) for j in range(m) if rng.random() < 0.85]
@@ -28,20 +27,16 @@ def market(seed):
     given[rng.integers(size, size=int(rng.integers(3)))] = True
     held = np.bincount([j for (_, j), yes in zip(pairs, given, strict=True) if yes], minlength=m)
     stood = np.bincount([i for (i, _), yes in zip(pairs, given, strict=True) if yes], minlength=n)
-    couples = rng.integers(size, size=(int(rng.integers(4)) * 2, 2))
-    couples = np.unique(np.sort(couples[couples[:, 0] != couples[:, 1]], axis=1), axis=0)
-    couples = couples[~given[couples].any(axis=1)] if couples.size else couples
     problem = problem_of(
         pairs, rng.random(size).round(2), n, m, demand=np.maximum(rng.integers(1, 4, n), stood),
         load=np.maximum(rng.integers(1, 4, m), held),
         least=rng.integers(0, 2, m), ruled=ruled_of(m, n, attributes, rules), given=given,
-        rivals=rivals_of(couples.astype(np.int64).reshape(-1, 2)),
         least_score=None if rng.random() < 0.5 else round(float(rng.random()), 2),
     )  # fmt: skip
-    return problem, attributes, rules, couples
+    return problem, attributes, rules
 
 
-def plain_optimum(problem, attributes, rules, couples):
+def plain_optimum(problem, attributes, rules):
     """Affinity of the best assignment, by one integer programme; None if there is none."""
     size = problem.item.size
     panels = {i: np.flatnonzero(problem.item == i) for i in range(problem.n_items)}
@@ -70,8 +65,6 @@ def plain_optimum(problem, attributes, rules, couples):
             row(panel, problem.affinity[panel], problem.least_score - 1e-9, np.inf)
     for j in range(problem.n_reviewers):
         row(np.flatnonzero(problem.reviewer == j), 1, problem.least[j], problem.load[j])
-    for couple in couples:
-        row(couple, 1, 0, 1)
     for (i, attribute, value), column in present.items():
         brings = having(i, attribute, value)
         row([column, *brings], [1.0] + [-1.0] * len(brings), -np.inf, 0)
