@@ -102,8 +102,8 @@ ASSIGNED = """--target survives-reviewer
 --at-most institution=1
 --fair maximin
 --floor 0.5 --best-effort
---alternates 2 --alternates-file alternates.csv
---max-probability 0.5 --probabilities probabilities.csv --seed 4
+--alternates 2
+--max-probability 0.5 --seed 4
 --max-probability 0.6 --seed 4
 --demand 6 --best-effort"""
 ASSIGNMENTS = [

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from planner._assign.findings import Concerned
 from planner.shortage import NOTHING_SHORT
 from reviewgraph._base import (
     TIE,
@@ -184,10 +183,10 @@ class Assignment(Result):
         Lower bound on the affinity that the level costs; None if there is none.
     loads
         Reviews of each reviewer in the assignment, shape (M,).
-    concerned
-        The changes of a previous assignment, and the affinity that these cost.
+    changes
+        The changes of a previous assignment; None without one.
     kept
-        The rules on who reviews a paper together, their cost, and a bound; None without rules.
+        The rules on who reviews a paper together, and a bound; None without rules.
     fairness
         Scores of the papers, of the worst-served in particular; None if not requested.
     alternates
@@ -220,7 +219,7 @@ class Assignment(Result):
     explanation: str = ""
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
-    concerned: Concerned = field(default_factory=Concerned)
+    changes: Changes | None = None
     kept: Kept | None = None
     fairness: Fairness | None = None
     alternates: Alternates | None = None
@@ -239,8 +238,10 @@ class Assignment(Result):
         people = {"reviewer": table.reviewers, "reviews": table.loads.tolist()}
         total = np.bincount(table.item, self.affinities, table.n_items)
         papers = {"item": table.items, "reviews": table.reviews_per_item.tolist(), "affinity": total.tolist()}
+        alternates = {} if self.alternates is None else {"alternates": self.alternates.to_columns}
         return {
             **super()._tables(),
+            **alternates,
             "reviewers": lambda: people,
             "items": lambda: papers,
             "probabilities": lambda: self.probabilities.to_columns(),
@@ -348,13 +349,11 @@ class Assignment(Result):
             "mean_affinity": self.mean_affinity,
             "minimum_affinity": self.minimum_affinity,
             "rules": [] if self.kept is None else [rule._asdict() for rule in self.kept.rules],
-            "price_of_rules_percent": self.price_of_rules,
             "bound": self.bound,
             "gap_percent": self.gap,
             "forced": self.forced,
             "critical": self.critical,
             "survives": self.survives,
-            "price_percent_of_changes": self.price_of_concerns,
             "changes": None if self.changes is None else self.changes.to_dict(),
             "fair": None if self.fairness is None else self.fairness.to_dict(),
             **({} if self.alternates is None else self.alternates.to_dict()),
@@ -406,28 +405,6 @@ class Assignment(Result):
         """Maximum distance of affinity to the best without a level, in percent; 0 where proved optimal."""
         short = max(self.bound - self.affinity, 0.0)
         return 0.0 if self.status is AssignmentStatus.OPTIMAL else percent_of(short, self.bound)
-
-    @property
-    def price_of_rules(self) -> float:
-        """The part of the price that the rules cost before any level, in percent."""
-        best = self.affinity_unconstrained
-        kept = self.kept
-        return 0.0 if kept is None else percent_of(best - self.concerned.lost - kept.affinity, best)
-
-    @property
-    def price_of_concerns(self) -> float:
-        """The part of the price for fewer changes, before any level."""
-        return self._share(self.concerned.lost)
-
-    @property
-    def changes(self) -> Changes | None:
-        """The changes of the previous assignment; None without one."""
-        return self.concerned.changes
-
-    @property
-    def price_of_fairness(self) -> float:
-        """The part of the price that was given up for the worst-served papers and floors."""
-        return self._share(0.0 if self.fairness is None else self.fairness.lost)
 
     @property
     def least_price(self) -> float | None:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from reviewgraph._base import Status
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,14 +23,13 @@ def _as_rows(parts: Sequence[Any]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Fairness:
-    """The smallest score of a paper (sum of its affinities) before and after fairness, and the price of that."""
+    """The smallest score of a paper (sum of its affinities) before and after fairness."""
 
     fairly: bool  #: whether the largest smallest score was requested, or floors alone
     floor: float | None  #: lower bound for each paper; None without one
     #: Smallest score of a paper: by affinity alone, within the rules on panels and authors, and in the assignment
     smallest: tuple[float, float]
     at_most: float | None  #: upper bound on it before the level; None where only floors were requested
-    lost: float  #: affinity given up for it, before the level
     bound: float  #: upper bound on affinity within rules and floors, the smallest score reached included
 
     def to_dict(self) -> dict[str, Any]:
@@ -41,39 +38,14 @@ class Fairness:
             "way": "maximin" if self.fairly else None,
             "floor": self.floor,
             "smallest": {"before": self.smallest[0], "after": self.smallest[1], "at_most": self.at_most},
-            "affinity": self.lost,
         }
-
-
-class Reason(Status):
-    """Why a pair of the previous assignment is dropped; the first that applies.
-
-    >>> Reason.CONFLICT.text
-    'in conflict'
-    """
-
-    REVIEWER = "reviewer", "reviewer gone"
-    ITEM = "item", "paper gone"
-    CONFLICT = "conflict", "in conflict"
-    PHASE_ONE = "phase_one", "reviewed in the first phase"
-    UNSCORED = "unscored", "without affinity"
-    CHOICE = "choice", "by choice"
-
-
-class Dropped(NamedTuple):
-    """A pair of the previous assignment that is not assigned any more, and why."""
-
-    reviewer: Label
-    item: Label
-    reason: Reason
 
 
 class Changes(NamedTuple):
     """A previous assignment against the one that replaces it."""
 
     kept: tuple[Pair, ...]  #: pairs of both
-    #: Pairs of the previous one alone, each with the reason; ``choice`` where it might have stayed
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[Pair, ...]  #: pairs of the previous one alone
     new: tuple[Pair, ...]  #: pairs of this one alone
     #: New pairs that demands, loads, conflicts and fixed pairs make necessary, proved by a flow
     fewest: int
@@ -82,13 +54,6 @@ class Changes(NamedTuple):
         """Return the changes as the command's ``--json`` prints them, with the number of pairs kept."""
         pairs = {"dropped": _as_rows(self.dropped), "new": _as_rows(self.new)}
         return {"kept": len(self.kept), **pairs, "fewest": self.fewest}
-
-
-class Concerned(NamedTuple):
-    """The outcome of what comes before affinity."""
-
-    lost: float = 0.0  #: affinity that it costs before any level: the most without it less the most with it
-    changes: Changes | None = None  #: the changes of a previous assignment; None without one
 
 
 class UsualLoad(NamedTuple):
@@ -108,10 +73,9 @@ class KeptRule(NamedTuple):
 
 @dataclass(frozen=True)
 class Kept:
-    """The rules that an assignment keeps, and their cost."""
+    """The rules that an assignment keeps."""
 
     rules: tuple[KeptRule, ...]  #: each of them
-    affinity: float  #: affinity of the best assignment found under the rules, before any level
     bound: float  #: upper bound on affinity under the rules
 
 

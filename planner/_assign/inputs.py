@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.findings import Dropped, Reason
 from planner._assign.problem import LISTS, Concerns, Problem, concern_weight
-from planner.fixed import facts_of
+from planner.fixed import Pair, facts_of
 from planner.rules import ruled
 from reviewgraph._base import (
     InputError,
@@ -242,7 +241,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     affinity[np.searchsorted(key, candidate)] = value
     # Reviews of the first phase come on top of demands and of loads above 0.
     written = np.bincount(old % M, minlength=M)
-    concerns = _concerns(constraints, scored, key, conflicts, old, (n_items, n_reviewers))
+    concerns = _concerns(constraints.previous, scored, key, old)
     return Problem(
         item=key // M,
         reviewer=key % M,
@@ -264,36 +263,18 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     )
 
 
-def _concerns(
-    constraints: Constraints, scored: Scored, key: IntArray, conflicts: IntArray, old: IntArray, sizes: tuple[int, int]
-) -> Concerns | None:
-    """Return the pairs that change a previous assignment; None without one.
+def _concerns(previous: Any, scored: Scored, key: IntArray, old: IntArray) -> Concerns | None:
+    """Return which pairs, item * M + reviewer, change a previous assignment; None without one.
 
-    Pairs are numbers, item * M + reviewer: ``key`` all that may be assigned, ``old`` those of a first phase, of which
-    alone are items and reviewers from ``sizes`` on.
+    ``key`` are all that may be assigned, ``old`` those of a first phase.
     """
-    if constraints.previous is None:
+    if previous is None:
         return None
-    changed = ~np.isin(key, old)
-    changed &= ~np.isin(key, keys_of(constraints.previous, scored, "previous", unknown="expected"))
-    # Pairs that may not be assigned again, each with the first reason that applies, in the natural order of labels.
-    previous = pairs_of(constraints.previous, "previous", scored.spellings)
-    reviewer = codes_among(previous.reviewers, scored.reviewers)[previous.reviewer]
-    item = codes_among(previous.items, scored.items)[previous.item]
-    pair = item * len(scored.reviewers) + reviewer
-    reasons = {
-        Reason.REVIEWER: (reviewer < 0) | (reviewer >= sizes[1]),
-        Reason.ITEM: (item < 0) | (item >= sizes[0]),
-        Reason.CONFLICT: np.isin(pair, conflicts),
-        Reason.PHASE_ONE: np.isin(pair, old),
-        Reason.UNSCORED: ~np.isin(pair, key),
-    }
-    why = np.select(list(reasons.values()), range(len(reasons)), -1)
-    gone = {
-        Dropped(previous.reviewers[previous.reviewer[row]], previous.items[previous.item[row]], list(reasons)[why[row]])
-        for row in np.flatnonzero(why >= 0).tolist()
-    }
-    ordered = sorted(gone, key=lambda pair: (natural_key(pair.item), natural_key(pair.reviewer)))
+    changed = ~np.isin(key, distinct(old, keys_of(previous, scored, "previous", unknown="expected")))
+    table = pairs_of(previous, "previous", scored.spellings)
+    codes = zip(table.reviewer.tolist(), table.item.tolist(), strict=True)
+    pairs = {Pair(table.reviewers[reviewer], table.items[item]) for reviewer, item in codes}
+    ordered = sorted(pairs, key=lambda pair: (natural_key(pair.item), natural_key(pair.reviewer)))
     return Concerns(changed, tuple(ordered))
 
 

@@ -17,7 +17,7 @@ from planner._assign.best_flow import settle, unrouted
 from planner._assign.changes import Cycles, Programmed
 from planner._assign.core import Core
 from planner._assign.enumeration import best_at_level
-from planner._assign.findings import Listed, Randomised, Reason
+from planner._assign.findings import Listed, Randomised
 from planner._assign.flow import whole_costs
 from planner._assign.linking import Linker
 from planner._assign.marginals import (
@@ -64,10 +64,6 @@ class Repaired(NamedTuple):
 
     chosen: BoolArray
     reached: bool
-
-
-def within(problem: Problem, pairs: IntArray) -> Problem:
-    return restricted(problem, pairs, Reason.CHOICE)
 
 
 def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Generator) -> Repaired:
@@ -214,7 +210,7 @@ def _repaired_among(
 ) -> Repaired:
     """Repair one of the assignments among some pairs."""
     pairs = np.flatnonzero(allowed)
-    some = replace(within(problem, pairs), affinity=problem.worth[pairs], concerns=None)
+    some = replace(restricted(problem, pairs), affinity=problem.worth[pairs], concerns=None)
     result = repaired(some, first[pairs], asked, rng)
     chosen = np.zeros(first.size, np.bool_)
     chosen[pairs] = result.chosen
@@ -226,13 +222,12 @@ class Lottery(Run):
     """The stages of :func:`planner.assign` where the assignment is drawn."""
 
     max_probability: MaxProbability = 1.0
-    best: float = 0.0  # affinity of the best assignment within the rules
 
     def result(self) -> Assignment:
         asked = caps_of(self.problem, self.max_probability)
         usable = np.flatnonzero(self.problem.given | (asked * UNITS >= 1))
         asked = asked[usable]
-        caps = limits_of(within(self.problem, usable), asked)
+        caps = limits_of(restricted(self.problem, usable), asked)
         lottery = usable.size < self.problem.item.size or bool((caps.most < UNITS).any())
         # Without caps the best assignment is the only one; otherwise it is the reference for draws, for which it needs
         # no level, and it explains why there is none.
@@ -242,7 +237,7 @@ class Lottery(Run):
         apart = why_apart(self.problem, self.aim) if lottery and self.aim.core_decides else ""
         if apart:
             return self.infeasible(level_alone(self.aim, apart))
-        problem = within(self.problem, usable)
+        problem = restricted(self.problem, usable)
         if isinstance(best, Assignment):
             # Its pairs have probability 1.
             key = problem.item * problem.n_reviewers + problem.reviewer
@@ -250,7 +245,6 @@ class Lottery(Run):
             value = float(problem.worth[chosen].sum())
             bound = max(self.solution.bound, value)
             return replace(best, randomised=self._described(problem, chosen.astype(float), value, bound, None))
-        self.best = math.fsum(self.problem.affinity[best.chosen].tolist())
         marginals = best_marginals(problem, caps)
         if marginals is None:
             return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
@@ -297,13 +291,11 @@ class Lottery(Run):
 
     def _drawn(self, problem: Problem, support: BoolArray, chosen: BoolArray, *, reached: bool) -> Assignment:
         pairs = np.flatnonzero(support)
-        self.problem = within(problem, pairs)
+        self.problem = restricted(problem, pairs)
         self.solution = PanelSolution(None, False, self.solution.bound)
         self.unfair = None
         assignment = self.answer(chosen[pairs], () if self.aim.outlives and reached else None, 0, reached=reached)
-        # The price of the rules is that of the best assignment; the rest of a draw's loss is the lottery's.
-        kept = assignment.kept and replace(assignment.kept, affinity=self.best)
-        return replace(assignment, kept=kept, least_loss=None)
+        return replace(assignment, least_loss=None)
 
     def _described(
         self, problem: Problem, probability: FloatArray, value: float, bound: float, listed: Listed | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._assign.assignment import AssignmentStatus
-from planner._assign.findings import Reason
 from planner._assign.levels import aim_named
 from reviewgraph import report
 from reviewgraph._base import (
@@ -147,20 +145,19 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
     """Return how far the total is from the best one, and to what it was lost; nothing without any wishes."""
     if not assignment.affinities.any() and not assignment.affinity_unconstrained > 0:
         return ""
-    first = assignment.price_of_concerns
-    rules = assignment.price_of_rules
-    fair = assignment.price_of_fairness
-    # The rest may be rounding.
-    rest = round(assignment.price - first - rules - fair, 3)
-    costs = {"few changes": first, "the rules": rules, "fairness": fair, "comparability": rest}
-    lost = [(f"{cost:.3g} %", purpose) for purpose, cost in costs.items() if cost]
     level = aim_named(assignment.target).level is not None and not assignment.explanation
+    purposes = {
+        "few changes": assignment.changes,
+        "the rules": assignment.kept,
+        "fairness": assignment.fairness,
+        "comparability": level,
+    }
+    lost = " and ".join(purpose for purpose, asked in purposes.items() if asked)
     text = "the best possible total" + ("; comparability cost nothing" if level else "")
     if assignment.randomised is not None:
         text = f"{assignment.randomised.percent:.1f} % of the best total is expected"
     elif assignment.price:
-        to = ", ".join(f"{cost} to {purpose}" if len(lost) > 1 else f"to {purpose}" for cost, purpose in lost)
-        text = f"{assignment.price:.3g} % below the best total, lost {to}"
+        text = f"{assignment.price:.3g} % below the best total{', lost to ' if lost else ''}{lost}"
         if assignment.status is AssignmentStatus.OPTIMAL:
             text += "; the least loss possible"
         elif assignment.kept and math.isfinite(assignment.bound):
@@ -184,16 +181,9 @@ def _fair(fairness: findings.Fairness) -> str:
 
 
 def _changes(changes: findings.Changes) -> str:
-    counts = Counter(pair.reason for pair in changes.dropped)
-    why = ", ".join(f"{counts[reason]} {reason.text}" for reason in Reason if counts[reason])
-    dropped = f"{len(changes.dropped):,} dropped ({why}), " if why else ""
-    return f"{len(changes.kept):,} stay, {dropped}{len(changes.new):,} new{_proof(len(changes.new), changes.fewest)}"
-
-
-def _proof(count: int, fewest: int) -> str:
-    if not count:
-        return ""
-    return ", proved the fewest" if count == fewest else f" ({fewest} or more whatever the level)"
+    count = len(changes.new)
+    proof = ", proved the fewest" if count == changes.fewest else f" ({changes.fewest} or more whatever the level)"
+    return f"{len(changes.kept):,} stay, {len(changes.dropped):,} dropped, {count:,} new{proof if count else ''}"
 
 
 def _warnings(assignment: Assignment, wishes: str) -> list[str]:
@@ -286,6 +276,11 @@ def paper_table(assignment: Assignment) -> Table:
         Column("sum", total[order].tolist(), "number", 3),
         Column("reviewers", [_joined(table.reviewers, table.reviewers_of(i)) for i in order.tolist()]),
     ]
+    if assignment.alternates is not None:
+        others = {label: list[str]() for label in table.items}
+        for alternate in assignment.alternates.listed:
+            others[alternate.item].append(str(alternate.reviewer))
+        columns.append(Column("alternates", [", ".join(others[table.items[i]]) for i in order.tolist()]))
     return Table("papers-table", "Papers, the worst served first", columns, "papers")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner._assign.findings import Changes, Concerned, Dropped, Reason
+from planner._assign.findings import Changes
 from planner._assign.kernels import flow
 from planner.fixed import Pair
 from reviewgraph._base import InputError, occurs, ranks, spread, starts
@@ -231,39 +231,31 @@ class Concerns(NamedTuple):
     """A previous assignment, of which as few pairs as possible change, before any affinity."""
 
     changed: BoolArray  # pairs that are not in it, shape (P,); as demands are exact, pairs come as others go
-    gone: tuple[Dropped, ...]  # its pairs that may not be assigned any more
+    previous: tuple[Pair, ...]  # all of its pairs, also those that may not be assigned any more
 
     def count(self, chosen: BoolArray) -> int:
         return int((self.changed & chosen).sum())
 
 
-def concerned(problem: Problem, assigned: BoolArray, fewest: int, lost: float) -> Concerned:
-    """Return the changes, given their minimum number and the affinity that it cost."""
+def changes_of(problem: Problem, assigned: BoolArray, fewest: int) -> Changes | None:
+    """Return the changes of a previous assignment, given their minimum number; None without one."""
     concerns = problem.concerns
     if concerns is None:
-        return Concerned()
+        return None
     now = assigned & ~problem.old
-    before = ~concerns.changed & ~problem.old
-    kept, new, dropped = (
-        _labels(problem, np.flatnonzero(pairs)) for pairs in (before & now, now & ~before, before & ~now)
-    )
-    chosen = tuple(Dropped(*pair, Reason.CHOICE) for pair in dropped)
-    return Concerned(lost, Changes(kept, concerns.gone + chosen, new, fewest))
+    kept, new = (_labels(problem, np.flatnonzero(now & pairs)) for pairs in (~concerns.changed, concerns.changed))
+    staying = set(kept)
+    return Changes(kept, tuple(pair for pair in concerns.previous if pair not in staying), new, fewest)
 
 
 def _labels(problem: Problem, pairs: IntArray) -> tuple[Pair, ...]:
     return tuple(Pair(problem.reviewers[problem.reviewer[p]], problem.items[problem.item[p]]) for p in pairs.tolist())
 
 
-def restricted(problem: Problem, kept: BoolArray | IntArray, why: Reason) -> Problem:
-    """Return the problem with some of its pairs, marked or as ascending codes; others are gone for a reason."""
+def restricted(problem: Problem, kept: IntArray) -> Problem:
+    """Return the problem with some of its pairs, as ascending codes."""
     columns = {name: getattr(problem, name)[kept] for name in ("item", "reviewer", "affinity", "given", "old")}
-    concerns = problem.concerns
-    if concerns is not None:
-        omitted = ~concerns.changed & ~problem.old
-        omitted[kept] = False
-        gone = tuple(Dropped(*pair, why) for pair in _labels(problem, np.flatnonzero(omitted)))
-        concerns = Concerns(concerns.changed[kept], concerns.gone + gone)
+    concerns = problem.concerns and problem.concerns._replace(changed=problem.concerns.changed[kept])
     return replace(problem, **columns, concerns=concerns)
 
 

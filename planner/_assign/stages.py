@@ -23,7 +23,7 @@ from planner._assign.findings import Fairness, Kept, KeptRule
 from planner._assign.flow import TIE_BITS, whole_costs
 from planner._assign.least import least_loss
 from planner._assign.linking import Linker
-from planner._assign.problem import NO_FLOOR, concerned, unit_of
+from planner._assign.problem import NO_FLOOR, changes_of, unit_of
 from planner._assign.programme import (
     PanelSolution,
     best_under_rules,
@@ -107,7 +107,6 @@ class Run:
     best_at_level: bool = False  # whether the assignment is proved to be the best at the level
     out_of_reach: str = ""  # why no assignment reaches the level, where counting proves that
     fewest: int = 0  # minimum number of changes
-    lost_first: float = 0.0  # affinity that these cost
     scale: float = 0.0  # rounding steps per unit of affinity
     unconstrained: float = math.nan  # the most affinity without rules and level
     solution: PanelSolution = field(default_factory=lambda: PanelSolution(None, False, math.inf))
@@ -142,8 +141,6 @@ class Run:
             # Concerns come before affinity.
             self.say("fewest changes")
             problem, cost, self.scale, best, self.fewest = fewest_first(problem, problem.concerns, self.seed)
-            lost = problem.affinity[plain].tolist() + (-problem.affinity[best]).tolist()
-            self.lost_first = math.fsum(lost)
             plain = best
             self.problem = problem
         self.solution = PanelSolution(plain, True, objective(problem, plain))
@@ -399,8 +396,8 @@ class Run:
             explanation=Mentions.labelled(problem.reviewers, problem.items)(why),
             least_loss=0.0 if same else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
-            concerned=concerned(problem, assigned, self.fewest, self.lost_first),
-            kept=self._kept(assigned, bound) if problem.ruled.rules else None,
+            changes=changes_of(problem, assigned, self.fewest),
+            kept=self._kept(bound) if problem.ruled.rules else None,
             fairness=fairness,
             alternates=alternates,
         )
@@ -413,24 +410,17 @@ class Run:
         lowered = self.minimum is not None and self.problem.floor < self.minimum.floor
         return self.before_minimum if lowered else self.solution.bound
 
-    def _kept(self, assigned: BoolArray, bound: float) -> Kept:
-        """Return the rules that an assignment keeps, the affinity under all of them, and the bound."""
+    def _kept(self, bound: float) -> Kept:
         ruled = self.problem.ruled
         papers = int(np.count_nonzero(self.problem.bound))
         rules = [KeptRule(rule.text, words, papers) for rule, words in zip(ruled.rules, ruled.words(), strict=True)]
-        return Kept(tuple(rules), self._within_rules(assigned), bound)
-
-    def _within_rules(self, assigned: BoolArray) -> float:
-        """Return the affinity of the best assignment under the rules alone, of the assigned pairs if there is none."""
-        best = assigned & ~self.problem.old if self.unfair is None else self.unfair
-        return math.fsum(self.problem.affinity[best].tolist())
+        return Kept(tuple(rules), bound)
 
     def _fairness(self, assigned: BoolArray, bound: float) -> Fairness:
         problem = self.problem
         unit = unit_of(problem.affinity)
         served = problem.served
         before = assigned if self.unfair is None else self.unfair
-        fair = before if self.solution.chosen is None else self.solution.chosen
         smallest = [
             float(problem.scores(some)[served].min()) if served.any() else math.nan for some in (before, assigned)
         ]
@@ -442,7 +432,6 @@ class Run:
             at_most=None
             if self.minimum is None
             else unit * (max(self.minimum.at_most, smallest[1]) + problem.demand.max()),
-            lost=math.fsum(problem.affinity[before].tolist() + (-problem.affinity[fair]).tolist()),
             bound=min(bound, self.unconstrained),
         )
 

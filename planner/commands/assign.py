@@ -27,7 +27,6 @@ from reviewgraph.cli import (
     SHOWN_BY,
     Command,
     Number,
-    Refusal,
     Session,
     examples,
     file_options,
@@ -39,7 +38,6 @@ from reviewgraph.cli import (
     reviewers_option,
     say,
     telling,
-    write_table,
 )
 from reviewgraph.formats import takers
 from reviewgraph.graph import ALL_NAMES
@@ -66,16 +64,9 @@ def read_who_wrote(session: Session, reviewers: Collection[str]) -> dict[str, An
     return {"authors": table}
 
 
-#: Alternates of a paper where only a file for them is named.
-ALTERNATES = 2
-
-
 def read_cap(session: Session) -> Any:
     """Return ``--max-probability``: a number, probabilities by pair, or None."""
     cap = session.params["max_probability"]
-    if session.params["probabilities"] and cap is None:
-        message = "--probabilities: expected --max-probability with it, found none"
-        raise Refusal(message)
     try:
         return None if cap is None else float(cap)
     except ValueError:
@@ -85,6 +76,8 @@ def read_cap(session: Session) -> Any:
 @click.command(
     cls=Command,
     gone={
+        "--alternates-file": "--alternates N; --json has them, and the table of papers of --html",
+        "--probabilities": "leave it out; --json has them, of each pair",
         "--author-distance": "list the papers of co-authors in --conflicts",
         "--allow-cycles": "leave it out; two reviewers may review a paper of each other",
         "--allow-coauthors": "leave it out; co-authors may review the same paper",
@@ -182,21 +175,9 @@ def read_cap(session: Session) -> Any:
     help="List for each paper the N best alternates, who can replace any reviewer of the paper.",
 )
 @option(
-    "Result",
-    "--alternates-file FILE",
-    writes=True,
-    help="Write the alternates as CSV (item,alternate,reviewer,affinity,replaces); by default two per paper.",
-)
-@option(
     "Randomisation",
     "--max-probability Q|FILE",
     help="Randomise the assignment; maximum probability Q for all pairs, or by pair (item,reviewer,probability).",
-)
-@option(
-    "Result",
-    "--probabilities FILE",
-    writes=True,
-    help="Write the probabilities as CSV (item,reviewer,probability).",
 )
 @option("Search", "--time-limit S", type=Number(0), help="Time limit in seconds.  [default: none]")
 @option("Search", "--seed N", minimum=0, default=0, help="Random seed.")
@@ -235,16 +216,9 @@ def assign(session: Session, /, **_: Any) -> None:
     # An assignment without reviews is written only if there is nothing to assign.
     output = params["output"]
     empty = assignment.reviews.n_reviews == 0 and assignment.status is not AssignmentStatus.OPTIMAL
-    if params["probabilities"] and assignment.randomised is not None:
-        write_table(params["probabilities"], assignment.randomised.to_columns())
-    unwritten = [output] if empty else []
     complete = empty or destination.write(assignment._outgoing())
-    if params["alternates_file"] and assignment.alternates is not None:
-        write_table(params["alternates_file"], assignment.alternates.to_columns())
-    else:
-        unwritten.append(params["alternates_file"])
-    for path in filter(None, unwritten):
-        say(f"{path}: not written, since there is no assignment")
+    if empty and output:
+        say(f"{output}: not written, since there is no assignment")
     following: list[Next] = []
     if params["html"] or not (params["as_json"] or params["quiet"]):
         if assignment.reviews.n_reviews:
@@ -330,7 +304,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
         "allow_unscored": everything,
         "previous": previous,
         **authors,
-        "alternates": params["alternates"] or (ALTERNATES if params["alternates_file"] else 0),
+        "alternates": params["alternates"] or 0,
         "max_probability": cap,
         "merge": session.spellings,
     }
@@ -410,7 +384,7 @@ def _next(session: Session, assignment: Assignment, destination: Destination, co
     params = session.params
     output = destination.output
     if output is None or not destination.upload.read_back:
-        again = session.again({*DESTINATION, *REPORTED, "probabilities"})
+        again = session.again({*DESTINATION, *REPORTED})
         # The system of the files would refuse other names.
         system = takers().get(session.system or "")
         taken = system is None or destination.asked or destination.upload is system

@@ -174,7 +174,7 @@ def test_a_floor_on_many_papers_is_kept_by_all_steps():
     result = assign(score, demand=3, load=5, floor=floor)
     assert result.status.reached
     assert np.bincount(result.reviews.item, result.affinities).min() >= floor - 1e-9
-    assert 0 <= result.price_of_fairness < 2
+    assert 0 <= result.price < 2
     assert f"every paper has a sum of {floor:g} or more" in told(result)
 
 

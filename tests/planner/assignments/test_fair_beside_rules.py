@@ -145,17 +145,6 @@ def test_alternates_break_no_rule_and_nobody_better_is_passed_over(market, targe
             assert all(set(one.replaces) <= able[one.reviewer] for one in listed)
 
 
-def test_what_rules_cost_is_no_price_of_fairness():
-    """The best reviewers of the first paper are colleagues, so rules cost 1, and a floor that holds anyway nothing."""
-    score = np.full((6, 6), 1.0)
-    score[:2, 0] = 2.0
-    homes = {0: "x", 1: "x"}
-    result = assign(score, demand=2, load=2, institutions=homes, floor=0.5, target="none")
-    assert (result.price_of_rules, result.price_of_fairness) == (pytest.approx(100 / 14), 0.0)
-    assert "7.14 % below the best total, lost to the rules" in told(result)
-    assert "fairness" not in told(result)
-
-
 def test_a_floor_beside_a_previous_assignment_changes_no_more_than_it_must():
     """The third paper's reviewer leaves; the floor asks that its new one is good, and nothing else moves."""
     score = np.full((6, 4), 0.5)

@@ -44,8 +44,7 @@ def test_what_assign_wrote_is_changed_where_somebody_left_and_nowhere_else(folde
     found = json.loads(result.stdout)
     assert pairs(found) - before == {(pair["reviewer"], pair["item"]) for pair in found["changes"]["new"]}
     assert len(found["changes"]["new"]) == sum(reviewer == "r9" for reviewer, _ in before) == found["changes"]["fewest"]
-    assert {pair["reason"] for pair in found["changes"]["dropped"]} == {"reviewer"}
-    assert found["price_percent_of_changes"] <= found["price_percent"] + 1e-9
+    assert {pair["reviewer"] for pair in found["changes"]["dropped"]} == {"r9"}
 
 
 def test_affinities_of_some_who_are_not_listed_are_counted_and_of_nobody_refused(folder):
