@@ -99,7 +99,7 @@ def assign(
 
     1. Without the level: a minimum-cost flow, exact. With a previous assignment two more flows, for the fewest changes.
     2. Rules on the reviewers of a paper: one integer programme, by its linear relaxation with priced columns, rounding,
-       and branch and cut over what prices leave open.
+       and constraint programming over what prices leave open.
     3. On request: floors on the affinity of each paper, or the largest smallest one and then the total, by the same
        programme; kept in the following steps as far as the level allows.
     4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual

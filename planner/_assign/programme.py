@@ -2,10 +2,10 @@
 
 :mod:`.rows` writes down what an assignment of some papers must obey. :class:`Relaxation` solves the linear relaxation
 and is re-optimised after bounds change: columns come in by their prices and limits once they are broken, so
-that what is solved is small. :func:`best_choice` rounds it and closes the gap by branch and cut; its bounds are sums of
-duals, which hold whatever solver these come from. :func:`best_under_rules` puts this together for a problem.
+that what is solved is small. :func:`best_choice` rounds it and closes the gap by constraint programming; its
+bounds are sums of duals, which hold whatever solver these come from. :func:`best_under_rules` puts this together.
 
-Nothing is called infeasible but on a proof: a count, duals that no assignment can meet, or two integer solvers.
+Nothing is called infeasible but on a proof: a count, duals that no assignment can meet, or a solver of whole numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._assign.rows import programme_of
-from planner.solving import ROOT, integer_programme, simplex_work, solve_within
+from planner.solving import simplex_work, solve_within
 from reviewgraph._base import ranks
 
 if TYPE_CHECKING:
@@ -316,12 +316,12 @@ def first_columns(problem: Problem, programme: Programme, chosen: BoolArray) -> 
     return start
 
 
-# Whole choices: two integer solvers of different kinds, over the columns that prices leave open.
+# Whole choices, over the columns that prices leave open.
 
-#: Rounding steps of the second solver in the largest value.
+#: Rounding steps of the solver in the largest value.
 STEPS = 1 << 34
 
-#: Columns of the first integer programme where rounding failed, and of any, also those that a second solver checks.
+#: Columns of the first integer programme where rounding failed, and of any.
 FIRST = 6_000
 MOST_COLUMNS = 20_000
 
@@ -349,8 +349,7 @@ def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK
     1. The relaxation, by prices. An assignment with a pair whose loss at these prices exceeds some amount falls short
        of the bound by as much.
     2. Rounding by diving.
-    3. Branch and cut over the columns whose loss is within the gap; whatever is better is among them.
-    4. Where their optimum does not meet the prices, another solver checks it.
+    3. Constraint programming over the columns whose loss is within the gap; whatever is better is among them.
     """
     programme = relaxation.programme
     if not programme.pairs.size:
@@ -371,38 +370,21 @@ def best_choice(relaxation: Relaxation, clock: Clock, *, work: float = BEST_WORK
     best = Solution(rounded, False, prices.bound)
     if rounded is not None and (prices.bound - programme.worth(rounded) <= tolerance(prices.bound) or clock.over()):
         return best
+    effort = clock.effort(work)
+    if rounded is None and prices.loss.size > MOST_COLUMNS:
+        # A first choice among the cheapest.
+        few = prices.loss <= np.partition(prices.loss, FIRST)[FIRST]
+        rounded = solve(programme, effort.share(0.5), few).picked
+        best = best._replace(picked=rounded)
     within, fixed = _near(programme, prices, rounded)
     if np.count_nonzero(within) > MOST_COLUMNS:
-        if rounded is not None:
-            return best
-        within = prices.loss <= np.partition(prices.loss, FIRST)[FIRST]
-        fixed = np.empty(0, np.int64)
-    effort = clock.effort(work)
-    return _checked(programme, best, solve(programme, within, fixed, effort), prices, within, effort)
-
-
-def _checked(
-    programme: Programme, rounded: Solution, first: Solution, prices: Prices, within: BoolArray, effort: Clock
-) -> Solution:
-    """Accept a solution as optimal only if its value meets the prices, or two solvers find none better.
-
-    The second one starts from the solution of the first. The bound is the weaker one of the two.
-    """
-    if first.picked is None and rounded.picked is None and first.proved and within.all():
-        return Solution(None, improved(programme, effort, valued=False).proved)
-    best = max(rounded, first, key=lambda solution: programme.worth(solution.picked))._replace(bound=prices.bound)
-    if best.bound - programme.worth(best.picked) <= tolerance(best.bound):
         return best
-    # A better choice has no column whose loss at the prices exceeds the gap.
-    within, fixed = _near(programme, prices, best.picked)
-    if np.count_nonzero(within) > MOST_COLUMNS:
-        return best
-    second = improved(programme, effort, within, fixed, best.picked)
-    if second.picked is None:
-        return best
-    if programme.worth(second.picked) > programme.worth(best.picked):
-        best = best._replace(picked=second.picked)
-    return best._replace(bound=min(best.bound, max(first.bound, second.bound, programme.worth(best.picked))))
+    found = solve(programme, effort, within, fixed, rounded)
+    if found.picked is None and rounded is None:
+        return found
+    if programme.worth(found.picked) > programme.worth(rounded):
+        best = best._replace(picked=found.picked)
+    return best._replace(bound=min(prices.bound, max(found.bound, programme.worth(best.picked))))
 
 
 def _near(programme: Programme, prices: Prices, picked: BoolArray | None) -> tuple[BoolArray, IntArray]:
@@ -416,66 +398,25 @@ def tolerance(value: float) -> float:
     return ERROR * max(abs(value), 1.0)
 
 
-def solve(programme: Programme, within: BoolArray, fixed: IntArray, effort: Clock) -> Solution:
-    """Pick columns of the largest total value by branch and cut (HiGHS); "infeasible" is not proved yet.
-
-    Only the columns ``within`` may be picked, and those ``fixed`` must be. It takes half of the work left: the rest is
-    for checks. A solution that breaks a row counts as none. Floors go to the other solver: the heuristics of HiGHS,
-    which no limit of nodes ends, take minutes on a few hundred columns.
-    """
-    from scipy.optimize import Bounds, LinearConstraint
-
-    if programme.floored:
-        return improved(programme, effort.share(0.5), within, fixed)
-
-    size = programme.value.size
-    half = effort.share(0.5)
-    # The root of a programme has no limit: where that alone exceeds the work left, it is not begun.
-    if ROOT * sum(np.count_nonzero(within[rows.column]) for rows in programme.rows) > half.work:
-        return Solution(None, False)
-    columns = np.flatnonzero(within)
-    lower = np.zeros(size)
-    lower[fixed] = 1
-    matrix, low, high = programme.matrix()
-    # A limit may end it with a solution that is not optimal, or with none, which is status 1 and no proof.
-    result = integer_programme(
-        -programme.value[columns],
-        half,
-        gap=0.0,
-        integrality=np.ones(columns.size),
-        bounds=Bounds(lower[columns], 1),
-        constraints=LinearConstraint(matrix[:, columns], low, high),
-    )
-    bound = math.inf if result.mip_dual_bound is None else -float(result.mip_dual_bound)
-    if result.x is None:
-        return Solution(None, result.status == 2)
-    picked = np.zeros(size, np.bool_)
-    picked[columns] = result.x > 0.5
-    return Solution(picked, False, bound) if programme.obeyed_by(picked) else Solution(None, False)
-
-
-def improved(
+def solve(
     programme: Programme,
     effort: Clock,
     within: BoolArray | None = None,
     fixed: IntArray | None = None,
     picked: BoolArray | None = None,
-    *,
-    valued: bool = True,
 ) -> Solution:
-    """Pick the best of some columns by a second solver, of another kind (constraint programming, CP-SAT).
+    """Pick columns of the largest total value by constraint programming (CP-SAT), in whole units, which are exact.
 
-    ``within`` and ``fixed`` as for :func:`solve`; ``picked`` is a first choice. Where not ``valued`` any choice that
-    obeys all rows will do. "Infeasible" is certain once this solver confirms it: one solver is no proof, as releases of
-    HiGHS have called wrong solutions optimal. Where the work limit ends it before, nothing is proved.
+    Only the columns ``within`` may be picked, and those ``fixed`` must be; ``picked`` is a first choice. Where the work
+    limit ends it, nothing is proved. HiGHS called 8.0 optimal where 8.5 is, and its heuristics, which no limit of nodes
+    ends, took minutes on a few hundred columns with floors.
     """
     from ortools.sat.python import cp_model
 
     model, columns = sat_model(programme, within, fixed)
     scale = STEPS / (float(np.abs(programme.value).max(initial=0.0)) or 1.0)
-    if valued:
-        weights = np.rint(programme.value * scale).astype(np.int64)
-        model.maximize(cp_model.LinearExpr.weighted_sum(columns, weights.tolist()))
+    weights = np.rint(programme.value * scale).astype(np.int64)
+    model.maximize(cp_model.LinearExpr.weighted_sum(columns, weights.tolist()))
     for column, hint in zip(columns, [] if picked is None else picked.tolist(), strict=False):
         model.add_hint(column, hint)
     # Cuts at every node, since bounds are what takes time.
@@ -489,7 +430,7 @@ def improved(
         return Solution(None, False)
     # Rounding changes each value by at most half a step.
     size = best.size if within is None else np.count_nonzero(within)
-    return Solution(best, False, (solver.best_objective_bound + size / 2) / scale if valued else math.inf)
+    return Solution(best, False, (solver.best_objective_bound + size / 2) / scale)
 
 
 def sat_model(

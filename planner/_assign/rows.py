@@ -47,11 +47,6 @@ class Programme(NamedTuple):
     value: FloatArray
     brought: tuple[IntArray, IntArray]
 
-    @property
-    def floored(self) -> bool:
-        """Whether scores of items have a lower bound."""
-        return any(rows.weight.max(initial=0) > 1 for rows in self.rows)
-
     def assigned(self, picked: BoolArray, beside: BoolArray) -> BoolArray:
         """Return the assignment of a choice of columns beside fixed pairs, shape (P,)."""
         chosen = beside.copy()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Names listed; of more only the first three.
 NAMED = 6
-#: The proof by two solvers where few pairs are allowed.
+#: The proof where few pairs are allowed.
 NO_OTHER = (
     "Proved impossible: no choice of the allowed pairs within demands, loads and rules does. Raise demands or loads, "
     "or allow more pairs."
