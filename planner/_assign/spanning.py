@@ -215,13 +215,17 @@ def completed(
     best: tuple[BoolArray, BoolArray] | None = None
     least = np.inf
     lowest = int(cost[price == 0].sum())
-    kept = np.arange(price.size)
+    kept = np.flatnonzero(cheap | problem.given)
     room = problem.open_demand()
     spare = problem.open_loads()[0]
     first: int | None = None
     for _ in range(ROUNDS + 1):
         pairs = Pairs(problem.item[kept], problem.reviewer[kept], price[kept], problem.given[kept])
         found = skeleton(pairs, problem.required, room, spare, shared, first)
+        if found is None and best is None and kept.size < price.size:
+            # Cheap pairs alone do not join all papers.
+            kept = np.arange(price.size)
+            continue
         if found is None:
             break
         fixed = np.zeros(price.size, np.bool_)

@@ -28,6 +28,7 @@ from reviewgraph.cli import (
     Command,
     Number,
     Session,
+    authors_option,
     examples,
     file_options,
     note,
@@ -132,12 +133,7 @@ def read_cap(session: Session) -> Any:
     "whatever demand, load or conflict they exceed.",
 )
 @rule_options
-@option(
-    "Rules",
-    "--authors FILE",
-    help="Authors of papers (item,author; several in a cell separated by ;; and any columns, such as affiliation). "
-    "Nobody reviews their own paper.",
-)
+@authors_option
 @option("Rules", "--demand N", everyday=True, minimum=0, default=3, help="Reviews per paper.")
 @option(
     "Rules",
@@ -255,13 +251,6 @@ def _unknown(session: Session, destination: Destination, problem: Mapping[str, A
     return ["No bids and no affinities given: any paper suits any reviewer; --bids FILE.", *lacks]
 
 
-#: Parameters that are arguments of :func:`planner.assign` as they are.
-AS_GIVEN = (
-    *("target", "fair", "floor"),
-    "best_effort",
-)
-
-
 def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     """Read the files; returns the arguments of assigning, which papers do not count, and what is ignored."""
     from planner._assign.problem import LISTS
@@ -289,7 +278,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     phase_one = session.read("phase_one")
     say_meta_reviews(phase_one, fixed, previous)
     arguments = {
-        **{name: params[name] for name in AS_GIVEN},
+        **{name: params[name] for name in ("target", "fair", "floor", "best_effort")},
         "search": Search(params["time_limit"], params["seed"]),
         "demand": _numbers(session, items, "demand"),
         "load": unlisted | _numbers(session, reviewers, "load"),
