@@ -99,7 +99,7 @@ def repaired(problem: Problem, first: BoolArray, asked: Run, rng: np.random.Gene
         settle(core.net, cost)
         cycles = Cycles(core.net, cost, clock)
         linker = Linker(core, cycles, clock, rng, math.inf)
-        bridged = span(problem, linker, cycles, np.random.default_rng(0), tries=1)
+        bridged = span(problem, linker, cycles, free=False)
     reached = bridged or linker.link(LINKING)
     if reached and asked.aim.outlives:
         linker.exposed[:] = True

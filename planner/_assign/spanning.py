@@ -187,14 +187,7 @@ def skeleton(
 #: Missing papers below which one pair after the other is forced instead.
 FEWEST = 500
 
-#: Maximum number of starts with prices of their own, and of pairs that all of them look at.
-STARTS = 12
-WORK = 120_000
-
-#: Standard deviation of the log factors of the prices of another start.
-NOISE = 0.3
-
-#: Maximum number of further skeletons of a start, and the relative saving that is worth another one.
+#: Maximum number of further skeletons, and the relative saving that is worth another one.
 ROUNDS = 6
 WORTH = 0.05
 
@@ -249,11 +242,11 @@ def completed(
     return best
 
 
-def span(problem: Problem, linker: Linker, cycles: Cycles, rng: np.random.Generator, tries: int = STARTS) -> bool:
+def span(problem: Problem, linker: Linker, cycles: Cycles, *, free: bool = True) -> bool:
     """Bring the best assignment without a level to the level; false, and nothing changed, where that is not possible.
 
-    Several starts, as far as the number of pairs allows; pairs of each skeleton that turn out superfluous are freed,
-    unless there is one start only. It is for many papers apart and a level of one component.
+    With ``free`` pairs of the skeleton that turn out superfluous are freed. It is for many papers apart and a level of
+    one component.
     """
     core = linker.core
     cost = cycles.cost
@@ -264,28 +257,16 @@ def span(problem: Problem, linker: Linker, cycles: Cycles, rng: np.random.Genera
     price[start.assigned] = 0.0
     last = min(CHEAP * int(problem.demand.sum()), price.size - 1)
     cheap = price <= np.partition(price, last)[last]
-    effort = linker.clock.effort(RELEASING)
-    best = start
-    least: float | None = None
-    for number in range(min(max(WORK // cost.size, 1), tries)):
-        if number and linker.clock.over():
-            break
-        factor = np.exp((NOISE if number else 0.0) * rng.standard_normal(cost.size))
-        noised = np.rint(price * factor).astype(np.int64)
-        found = completed(problem, cost, noised, cheap, core.aim.shared, linker.clock)
-        if found is None:
-            continue
-        assigned, fixed = found
-        forced = np.flatnonzero(fixed & ~start.assigned)
-        linker.put(State(assigned, start.potential, tuple(forced.tolist())))
-        # The flow looked at cheap pairs only, so others may seem to gain.
-        settle(core.net, cost, fixed | ~(cheap | assigned))
-        if tries > 1:
-            cycles.effort = effort
-            linker.release()
-        if least is None or cycles.total() < least:
-            best = linker.state()
-            least = cycles.total()
-    cycles.effort = linker.clock
-    linker.put(best)
-    return least is not None
+    found = completed(problem, cost, np.rint(price).astype(np.int64), cheap, core.aim.shared, linker.clock)
+    if found is None:
+        return False
+    assigned, fixed = found
+    forced = np.flatnonzero(fixed & ~start.assigned)
+    linker.put(State(assigned, start.potential, tuple(forced.tolist())))
+    # The flow looked at cheap pairs only, so others may seem to gain.
+    settle(core.net, cost, fixed | ~(cheap | assigned))
+    if free:
+        cycles.effort = linker.clock.effort(RELEASING)
+        linker.release()
+        cycles.effort = linker.clock
+    return True

@@ -309,7 +309,7 @@ class Run:
         cycles = linker.changes
         if not isinstance(cycles, Cycles):
             return linker.link(RULED_WORK)
-        return span(self.problem, linker, cycles, np.random.default_rng(self.seed)) or linker.link(WORK)
+        return span(self.problem, linker, cycles) or linker.link(WORK)
 
     def _hardened(self, linker: Linker) -> tuple[Label, ...] | None:
         """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
