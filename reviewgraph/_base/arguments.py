@@ -338,6 +338,7 @@ MEANT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("lottery", "perturbation"), ("max_probability",)),
     "survive": ("target='survives-reviewer'",),
     "per_change": ("previous",),
+    "author_distance": ("conflicts",),
     "after": ("rounds",),
     **dict.fromkeys(("seed", "random_state", "rng", "random_seed"), ("seed", "search=Search(seed=...)")),
     **dict.fromkeys(("time_limit", "timeout", "max_time", "seconds"), ("search=Search(time_limit=...)",)),
