@@ -199,16 +199,17 @@ RELEASING = 2.0
 
 
 def completed(
-    problem: Problem, cost: IntArray, price: IntArray, cheap: BoolArray, shared: int, clock: Clock
+    problem: Problem, cost: IntArray, price: IntArray, cheap: BoolArray, among: BoolArray, shared: int, clock: Clock
 ) -> tuple[BoolArray, BoolArray] | None:
     """Return an assignment that completes a skeleton of some prices, and the pairs fixed for it; None if there is none.
 
-    Further skeletons are within the assignment so far, where no pair takes the room of another.
+    The first one is sought ``among`` some pairs, and then among all. Further skeletons are within the assignment so
+    far, where no pair takes the room of another.
     """
     best: tuple[BoolArray, BoolArray] | None = None
     least = np.inf
     lowest = int(cost[price == 0].sum())
-    kept = np.flatnonzero(cheap | problem.given)
+    kept = np.flatnonzero(among | problem.given)
     room = problem.open_demand()
     spare = problem.open_loads()[0]
     first: int | None = None
@@ -216,7 +217,6 @@ def completed(
         pairs = Pairs(problem.item[kept], problem.reviewer[kept], price[kept], problem.given[kept])
         found = skeleton(pairs, problem.required, room, spare, shared, first)
         if found is None and best is None and kept.size < price.size:
-            # Cheap pairs alone do not join all papers.
             kept = np.arange(price.size)
             continue
         if found is None:
@@ -257,7 +257,9 @@ def span(problem: Problem, linker: Linker, cycles: Cycles, *, free: bool = True)
     price[start.assigned] = 0.0
     last = min(CHEAP * int(problem.demand.sum()), price.size - 1)
     cheap = price <= np.partition(price, last)[last]
-    found = completed(problem, cost, np.rint(price).astype(np.int64), cheap, core.aim.shared, linker.clock)
+    # Cheap pairs are enough if all of them together join all papers.
+    among = cheap | bool(core.missing(np.flatnonzero(cheap & ~start.assigned)))
+    found = completed(problem, cost, np.rint(price).astype(np.int64), cheap, among, core.aim.shared, linker.clock)
     if found is None:
         return False
     assigned, fixed = found
