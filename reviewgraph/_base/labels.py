@@ -262,6 +262,10 @@ def natural_order(labels: Sequence[Label]) -> IntArray:
             return numbered
         if not any("\0" in text for text in texts):
             return np.array(sorted(range(len(texts)), key=list(map(_sortable, texts)).__getitem__), np.int64)
+    if set(map(type, labels)) == {int}:
+        numbers = np.array(labels)
+        if numbers.dtype.kind == "i" and numbers.min() >= 0:
+            return np.argsort(numbers, kind="stable").astype(np.int64)
     keys = list(map(natural_key, labels))
     return np.array(sorted(range(len(labels)), key=keys.__getitem__), np.int64)
 

@@ -46,7 +46,6 @@ from reviewgraph.formats.tables import (
     Rows,
     Table,
     ask_criteria,
-    by_row,
 )
 from reviewgraph.formats.values import parse_scale
 
@@ -117,10 +116,10 @@ def from_frame(
         unsure = [name for name in part.criteria if name in table.header]
         for message in say_unusual(table.name, unsure, CHOOSE_CRITERIA):
             say(message)
-    reviewer, reviewer_labels = encode(by_row(part.reviewer), reviewers)
-    item, item_labels = encode(by_row(part.item), [*items, *part.kept])
+    reviewer, reviewer_labels = encode(part.reviewer.values, reviewers)
+    item, item_labels = encode(part.item.values, [*items, *part.kept])
     return Columns(
-        *(reviewer, item, reviewer_labels, item_labels),
+        *(reviewer[part.reviewer.codes], item[part.item.codes], reviewer_labels, item_labels),
         score=part.score if part.has_scores else None,
         scored=part.scored if part.has_scores else None,
         titles=part.titles(),

@@ -39,7 +39,7 @@ from reviewgraph.formats.criteria import (
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.spellings import PAPER, PERSON, Respelling
 from reviewgraph.formats.systems.gradebooks import say_wide
-from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows, text_column
+from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, numeric, of_rows, text_column
 from reviewgraph.formats.values import BLANK, are_scores, ask_direction, missing_labels, read_scores, say_bad_score
 
 if TYPE_CHECKING:
@@ -119,6 +119,10 @@ def read_part(
     rows = table.read([*places.values(), *more.values()], problems, file)
     # From here on each distinct cell is processed once, and rows are reached through codes.
     column: dict[str, Any] = dict(zip([*places, *more], rows.columns, strict=True))
+    # Numbers are numbers from here on, unless they are grades of a scale.
+    for role in column if not asked.scale else ():
+        if role == SCORE.name or role.isdecimal():
+            column[role] = numeric(column[role], table.decimal_comma)
     lines = np.asarray(rows.lines, np.int64)
     draft = _audited(table, asked, audit, column, places | more, lines)
     if draft.left_out or draft.size != lines.size or (draft.rows[1:] < draft.rows[:-1]).any():

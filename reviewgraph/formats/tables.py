@@ -29,7 +29,7 @@ from reviewgraph.formats.columns import (
     normalise,
 )
 from reviewgraph.formats.files import COLUMNS, DEPTH, Problems, cut, quote, quote_all
-from reviewgraph.formats.values import are_scores
+from reviewgraph.formats.values import are_scores, plain_numbers
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -74,6 +74,19 @@ def text_column(column: Column | Numbers) -> Column:
     values, codes = np.unique(np.where(column.known, column.values, np.nan), return_inverse=True)
     texts = ["" if np.isnan(value) else in_full(value) for value in values.tolist()]
     return Column(codes.astype(np.int64), texts)
+
+
+def numeric(column: Column | Numbers, decimal_comma: bool = False) -> Column | Numbers:
+    """Return a column as numbers if its cells are plain ones, or empty; others as they are."""
+    import numpy as np
+
+    if isinstance(column, Numbers) or set(map(type, column.values)) != {str}:
+        return column
+    numbers = plain_numbers(column.values, decimal_comma)
+    if numbers is None:
+        return column
+    values = numbers[column.codes]
+    return Numbers(values, ~np.isnan(values))
 
 
 def by_row(column: Column) -> list[Any]:

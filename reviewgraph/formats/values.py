@@ -50,6 +50,9 @@ _OUT_OF = re.compile(
 )
 #: A number that may have its digits in groups of three, or three decimals.
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[.,][0-9]{3})+")
+_GROUPED_LINE = re.compile(rf"^\s*{_GROUPED.pattern}\s*$", re.MULTILINE)
+#: Cells of numbers in the digits of computers, and empty ones, a line each.
+_DIGITS = re.compile(r"[0-9.eE+\n-]*")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
@@ -125,10 +128,14 @@ def _fractions(cells: Sequence[str], decimal_comma: bool) -> tuple[dict[str, flo
 
     If the maxima differ, scores are percentages of them.
     """
-    scores = [cell for cell in cells if cell and cell.casefold() not in MISSING]
-    read = {cell: parse_fraction(cell, decimal_comma) for cell in scores}
-    pairs = {cell: pair for cell, pair in read.items() if pair is not None}
-    if not pairs or len(pairs) < len(read):
+    pairs: dict[str, tuple[float, float]] = {}
+    for cell in cells:
+        pair = parse_fraction(cell, decimal_comma)
+        if pair is not None:
+            pairs[cell] = pair
+        elif cell and cell.casefold() not in MISSING:
+            return {}, ""
+    if not pairs:
         return {}, ""
     largest = sorted({most for _, most in pairs.values()})
     if len(largest) > 1 and all(most == number + 1 for number, most in pairs.values()):
@@ -145,6 +152,8 @@ def may_be_grouped(cells: Sequence[str], decimal_comma: bool = False) -> list[bo
 
     That is so beside whole numbers that are nearer to the larger meaning, if no cell has decimals of another length.
     """
+    if not _GROUPED_LINE.search("\n".join(cells)):
+        return [False] * len(cells)
     plain = [cell.strip() for cell in cells]
     grouped = [bool(_GROUPED.fullmatch(cell)) and (decimal_comma or "," not in cell) for cell in plain]
     ungrouped = [cell for cell, group in zip(plain, grouped, strict=True) if not group]
@@ -186,6 +195,24 @@ def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma:
         else:
             bad[place] = True
     return Scores(number, scored, bad, spelled, unit)
+
+
+def plain_numbers(cells: Sequence[str], decimal_comma: bool = False) -> FloatArray | None:
+    """Return distinct cells as numbers, NaN where empty, all at once; None where one may mean anything else.
+
+    >>> plain_numbers(["7", "", "4.5"]), plain_numbers(["7", "8/10"]), plain_numbers(["0", "-0"])
+    (array([7. , nan, 4.5]), None, None)
+    """
+    import numpy as np
+
+    if not _DIGITS.fullmatch("\n".join(cells)) or any(may_be_grouped(cells, decimal_comma)):
+        return None
+    try:
+        numbers = np.array([float(cell) if cell else np.nan for cell in cells], np.float64)
+    except ValueError:
+        return None
+    is_signed_zero = (numbers == 0) & np.signbit(numbers)
+    return None if np.isinf(numbers).any() or is_signed_zero.any() else numbers
 
 
 def are_scores(values: Sequence[str], decimal_comma: bool = False) -> bool:
