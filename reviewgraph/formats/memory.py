@@ -52,6 +52,7 @@ from reviewgraph.formats.values import parse_scale
 if TYPE_CHECKING:
     import igraph
     import networkx as nx
+    import pandas
     import scipy.sparse
 
 
@@ -84,7 +85,7 @@ def from_frame(
     """
     if (side := rows_of_wide(frame)) is not None and columns is None and score is None and scale is None:
         return _from_wide(frame, side, lower_is_better=lower_is_better)
-    table = frame if isinstance(frame, ListTable) else FrameTable(_long(frame))
+    table = FrameTable(_long(frame))
     grades = parse_scale(scale, lower_is_better=lower_is_better)
     problems = Problems()
 
@@ -167,7 +168,13 @@ class FrameTable(Table):
         return self.frame.get_column(self.frame.columns[place])
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        _refuse_collections(self, positions)
+        for place in positions:
+            if place in self.unread:
+                message = (
+                    f"{self.name}: column {quote(self.header[place])}: expected text or numbers, found lists or "
+                    "dictionaries; make one row of each entry (frame.explode), or choose another column"
+                )
+                raise InputError(message)
         return Rows([self._read(place) for place in positions], range(len(self.frame)))
 
     def _read(self, place: int) -> Column | Numbers:
@@ -185,73 +192,15 @@ class FrameTable(Table):
         return Column(codes, list(values))
 
 
-class ListTable(Table):
-    """Columns of values of Python by name, None or NaN where one is missing, as a table like :class:`FrameTable`.
-
-    >>> ListTable({"paper": [7, 7], "score": [1.5, None]}).read([1], Problems()).columns[0].known.tolist()
-    [True, False]
-    """
-
-    name = "frame"
-    decimal_comma = False
-
-    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        self.header = list(columns)
-        self.cells = [[None if _is_missing(value) else value for value in values] for values in columns.values()]
-        self.types = [set(map(type, values)) - {type(None)} for values in self.cells]
-        self.unread = [place for place, values in enumerate(self.cells) if _has_collections(values)]
-        for name, types in zip(self.header, self.types, strict=True):
-            if len(types) > 1 and not _are_numbers(types) and not all(issubclass(kind, str) for kind in types):
-                kinds = ", ".join(sorted(kind.__name__ for kind in types))
-                message = f"rows: expected values of one type in {name!r}, found {kinds}"
-                raise InputError(message)
-
-    def place(self, line: int) -> str:
-        return f"row {line}"
-
-    def holds_numbers(self, place: int) -> bool:
-        return _are_numbers(self.types[place] - {bool, np.bool_})
-
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        _refuse_collections(self, positions)
-        return Rows([self._read(place) for place in positions], range(len(self.cells[0])))
-
-    def _read(self, place: int) -> Column | Numbers:
-        values = self.cells[place]
-        types = self.types[place]
-        is_float = not all(issubclass(kind, Integral) for kind in types)
-        if types and _are_numbers(types):
-            if place not in self.labels:
-                known = np.array([value is not None for value in values], np.bool_)
-                return Numbers(np.array([np.nan if value is None else float(value) for value in values]), known)
-            values = [float(value) if is_float and value is not None else value for value in values]
-        codes, distinct = encode(values)
-        return Column(codes, list(distinct))
-
-
 def _has_collections(values: Iterable[Any]) -> bool:
     """Whether any of the values of a column is a list, a dictionary or the like, which is neither text nor a number."""
     return any(issubclass(kind, list | dict | set | np.ndarray) for kind in set(map(type, values)))
-
-
-def _refuse_collections(table: Table, positions: Iterable[int]) -> None:
-    for place in positions:
-        if place in table.unread:
-            message = (
-                f"{table.name}: column {quote(table.header[place])}: expected text or numbers, found lists or "
-                "dictionaries; make one row of each entry (frame.explode), or choose another column"
-            )
-            raise InputError(message)
 
 
 def _is_missing(value: Any) -> bool:
     if isinstance(value, Real | Decimal):
         return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
-def _are_numbers(types: Iterable[type]) -> bool:
-    return all(issubclass(kind, Real | Decimal) and not issubclass(kind, bool) for kind in types)
 
 
 def _long(frame: Any) -> Any:
@@ -335,7 +284,7 @@ def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> A
     return native.reset_index(drop=True) if numbered else native
 
 
-def _ask_wide(table: FrameTable | ListTable, wanted: Mapping[str, str]) -> str:
+def _ask_wide(table: FrameTable, wanted: Mapping[str, str]) -> str:
     """Return advice for a frame that may have a column per reviewer, or per item; nothing for others."""
     if recognised(table.header, (REVIEWER, ITEM), wanted) == 2:
         return ""
@@ -427,7 +376,25 @@ def from_records(rows: Any, **options: Any) -> Columns:
     if len(set(sizes.values())) > 1:
         message = f"columns: expected as many values in each, found {sizes}"
         raise InputError(message)
-    return from_frame(ListTable(columns), **options)
+    import pandas
+
+    return from_frame(pandas.DataFrame({name: _series(name, values) for name, values in columns.items()}), **options)
+
+
+def _series(name: str, cells: Sequence[Any]) -> pandas.Series[Any]:
+    """Return cells of one type, None or NaN where one is missing, as a column of pandas."""
+    import pandas
+
+    values = [None if _is_missing(value) else value for value in cells]
+    types = set(map(type, values)) - {type(None)}
+    numbers = all(issubclass(kind, Real | Decimal) and not issubclass(kind, bool) for kind in types)
+    if numbers and not all(issubclass(kind, Integral) for kind in types):
+        values = [np.nan if value is None else float(value) for value in values]
+    elif len(types) > 1 and not numbers and not all(issubclass(kind, str) for kind in types):
+        kinds = ", ".join(sorted(kind.__name__ for kind in types))
+        message = f"rows: expected values of one type in {name!r}, found {kinds}"
+        raise InputError(message)
+    return pandas.Series(values, dtype=object).infer_objects()
 
 
 def _several(values: Any) -> bool:

@@ -120,9 +120,9 @@ def read_part(
     # From here on each distinct cell is processed once, and rows are reached through codes.
     column: dict[str, Any] = dict(zip([*places, *more], rows.columns, strict=True))
     # Numbers are numbers from here on, unless they are grades of a scale.
-    for role in column if not asked.scale else ():
-        if role == SCORE.name or role.isdecimal():
-            column[role] = numeric(column[role], table.decimal_comma)
+    for name in column if not asked.scale else ():
+        if name == SCORE.name or name.isdecimal():
+            column[name] = numeric(column[name], table.decimal_comma)
     lines = np.asarray(rows.lines, np.int64)
     draft = _audited(table, asked, audit, column, places | more, lines)
     if draft.left_out or draft.size != lines.size or (draft.rows[1:] < draft.rows[:-1]).any():
