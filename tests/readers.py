@@ -114,7 +114,7 @@ READERS: dict[str, Callable[[str], object]] = {
     **{
         f"side, {name.removeprefix('read_')}": getattr(side, name)
         for name in vars(side)
-        if name.startswith("read_") and name not in ("read_chosen", "read_columns")
+        if name.startswith("read_") and name != "read_chosen"
     },
     **{f"side, {name}": partial(side.read_chosen, name=name) for name in ("senior", "willing")},
     "key of codes": read_key,

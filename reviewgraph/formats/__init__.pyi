@@ -5,7 +5,6 @@ from .columns import Role as Role
 from .columns import nouns_of as nouns_of
 from .engine import parquet_parts as parquet_parts
 from .files import quote as quote
-from .files import quote_all as quote_all
 from .memory import with_rows as with_rows
 from .side import AFFINITY as AFFINITY
 from .side import COST as COST
@@ -20,7 +19,6 @@ from .side import SPARE as SPARE
 from .side import WEIGHT as WEIGHT
 from .side import WILLING as WILLING
 from .side import Field as Field
-from .side import read_columns as read_columns
 from .spellings import Merge as Merge
 from .spellings import Spellings as Spellings
 from .systems.known import COMPARE as COMPARE

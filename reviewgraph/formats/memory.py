@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -416,21 +416,26 @@ def _in_python(message: str) -> str:
 SIDES = ("reviewer", "item")
 
 
-def from_networkx(
-    graph: nx.Graph,
-    *,
-    score: str = "score",
-    reviewers: Iterable[Any] | None = None,
-    lower_is_better: bool | None = None,
-    note: Callable[[str], object] | None = None,
-) -> Columns:
+class _Graph(NamedTuple):
+    """Vertices 0, 1, ... with labels and attributes, edges between them with theirs, and those of the graph."""
+
+    labels: Sequence[Any]
+    side: str  #: The attribute of vertices that is 0 for a reviewer and 1 for an item.
+    vertices: Sequence[Mapping[str, Any]]
+    ends: Sequence[tuple[int, int]]
+    edges: Sequence[Mapping[str, Any]]
+    general: Mapping[str, Any]
+
+
+def from_networkx(graph: nx.Graph, **options: Any) -> Columns:
     """Read reviews from a bipartite graph of networkx in O(M log M + N log N + E log E).
 
     Nodes have the attribute ``bipartite``: 0 for a reviewer, 1 for an item; or ``reviewers`` lists the nodes that are
     reviewers. The label of a node is the node itself, or ``label`` if it is ``("reviewer", label)`` or
     ``("item", label)``. Edges are reviews, in either direction; one whose attribute ``score`` is missing or None is
     planned. The attribute ``title`` of items is kept, ``criteria`` (a mapping of further scores) and ``confidence`` of
-    edges, and the graph's ``target`` and, if none is passed, ``lower_is_better``.
+    edges, and the graph's ``target`` and, if none is passed, ``lower_is_better``. ``options`` are those of
+    :func:`_from_graph`.
 
     >>> import networkx as nx
     >>> graph = nx.Graph([("ann", "p1"), ("ann", "p2")])
@@ -440,23 +445,13 @@ def from_networkx(
     """
     nodes = list(graph)
     number = {node: index for index, node in enumerate(nodes)}
-    attributes = [node_attributes for _, node_attributes in graph.nodes(data=True)]
-    sides = [entry.get("bipartite", _side_in(node)) for node, entry in zip(nodes, attributes, strict=True)]
-    side = _sides(nodes, sides if reviewers is None else _chosen(nodes, reviewers), "bipartite")
-    labels = [node[1] if _side_in(node) == at else node for node, at in zip(nodes, side, strict=True)]
+    vertices = [{"bipartite": _side_in(node), **attributes} for node, attributes in graph.nodes(data=True)]
     ends = [(number[a], number[b]) for a, b in graph.edges()]
     edges = [edge for *_, edge in graph.edges(data=True)]
-    return _from_graph(labels, side, attributes, ends, edges, graph.graph, score, lower_is_better, note)
+    return _from_graph(_Graph(nodes, "bipartite", vertices, ends, edges, graph.graph), **options)
 
 
-def from_igraph(
-    graph: igraph.Graph,
-    *,
-    score: str = "score",
-    reviewers: Iterable[Any] | None = None,
-    lower_is_better: bool | None = None,
-    note: Callable[[str], object] | None = None,
-) -> Columns:
+def from_igraph(graph: igraph.Graph, **options: Any) -> Columns:
     """Read reviews from a bipartite graph of igraph, as :func:`from_networkx` does.
 
     Vertices have the attribute ``type``: False for a reviewer, True for an item. Its label is its ``name``, or its
@@ -468,15 +463,9 @@ def from_igraph(
     """
     vertices = [vertex.attributes() for vertex in graph.vs]
     names = [vertex.get("name", number) for number, vertex in enumerate(vertices)]
-    types = [vertex.get("type") for vertex in vertices] if reviewers is None else _chosen(names, reviewers)
-    side = _sides(names, types, "type")
     edges = [edge.attributes() for edge in graph.es]
     general = {name: graph[name] for name in graph.attributes()}
-    return _from_graph(names, side, vertices, graph.get_edgelist(), edges, general, score, lower_is_better, note)
-
-
-def _or_nan(name: str, values: Sequence[Any]) -> FloatArray:
-    return as_numbers(name, [np.nan if value is None else value for value in values])
+    return _from_graph(_Graph(names, "type", vertices, graph.get_edgelist(), edges, general), **options)
 
 
 def _side_in(node: Any) -> int | None:
@@ -484,33 +473,28 @@ def _side_in(node: Any) -> int | None:
     return SIDES.index(node[0]) if isinstance(node, tuple) and len(node) == 2 and node[0] in SIDES else None
 
 
-def _chosen(nodes: Sequence[Any], reviewers: Iterable[Any]) -> list[int]:
-    """Return 0 for the nodes that are listed as reviewers, 1 for the others."""
-    asked = list(reviewers)
-    people = set(asked)
-    unknown = people.difference(nodes)
-    if unknown:
-        message = f"reviewers: expected nodes of the graph, found {next(one for one in asked if one in unknown)!r}"
-        raise InputError(message)
-    return [int(node not in people) for node in nodes]
-
-
-def _sides(labels: Sequence[Any], values: Iterable[Any], attribute: str) -> list[int]:
-    """Return 0 for reviewers and 1 for items, as the attribute says."""
-    side: list[int | None] = []
-    for value, vertex in zip(values, labels, strict=True):
-        if value is not None and value not in (0, 1):
-            message = f"{attribute}: expected 0 for a reviewer or 1 for an item, found {value!r} at vertex {vertex!r}"
+def _sides(graph: _Graph, reviewers: Iterable[Any] | None) -> list[int]:
+    """Return 0 for reviewers and 1 for items: as listed, otherwise as the attribute of vertices says."""
+    if reviewers is not None:
+        asked = list(reviewers)
+        people = set(asked)
+        unknown = people.difference(graph.labels)
+        if unknown:
+            message = f"reviewers: expected nodes of the graph, found {next(one for one in asked if one in unknown)!r}"
             raise InputError(message)
-        side.append(None if value is None else int(value))
-    if None in side:
-        message = (
-            f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex "
-            f"{labels[side.index(None)]!r}; set the attribute of every vertex, or pass the nodes as reviewers=[...] of "
-            "Reviews"
-        )
-        raise InputError(message)
-    return [int(value or 0) for value in side]
+        return [int(label not in people) for label in graph.labels]
+    sides: list[Any] = [vertex.get(graph.side) for vertex in graph.vertices]
+    # A value that is wrong is told before one that is missing.
+    for vertex in sorted(range(len(sides)), key=lambda number: sides[number] is None):
+        if sides[vertex] not in (0, 1):
+            message = (
+                f"{graph.side}: expected 0 for a reviewer or 1 for an item, found {sides[vertex]!r} at vertex "
+                f"{graph.labels[vertex]!r}"
+            )
+            if sides[vertex] is None:
+                message += "; set the attribute of every vertex, or pass the nodes as reviewers=[...] of Reviews"
+            raise InputError(message)
+    return list(map(int, sides))
 
 
 def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable[[str], object] | None) -> None:
@@ -526,24 +510,24 @@ def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable
 
 
 def _from_graph(
-    labels: Sequence[Label],
-    side: Sequence[int],
-    vertices: Sequence[Mapping[str, Any]],
-    ends: Sequence[tuple[int, int]],
-    edges: Sequence[Mapping[str, Any]],
-    general: Mapping[str, Any],
-    score: str,
-    lower_is_better: bool | None,
-    note: Callable[[str], object] | None,
+    graph: _Graph,
+    *,
+    score: str = "score",
+    reviewers: Iterable[Any] | None = None,
+    lower_is_better: bool | None = None,
+    note: Callable[[str], object] | None = None,
 ) -> Columns:
-    """Read reviews from vertices 0, 1, ... with labels and sides, and edges between them, with their attributes."""
-    _note_weights(score, edges, note)
-    which = np.array(side, np.int64)
-    code = np.empty(which.size, np.int64)
+    """Read reviews from a graph of any library."""
+    _note_weights(score, graph.edges, note)
+    side = np.array(_sides(graph, reviewers), np.int64)
+    in_pairs = zip(graph.labels, side.tolist(), strict=True)
+    # Only networkx has nodes that say their side.
+    labels = [label[1] if graph.side == "bipartite" and _side_in(label) == at else label for label, at in in_pairs]
+    code = np.empty(side.size, np.int64)
     distinct: list[Sequence[Label]] = []
     # Each side is numbered separately: a reviewer and an item may have the same label, two reviewers may not.
     for at, name in enumerate(SIDES):
-        members = np.flatnonzero(which == at)
+        members = np.flatnonzero(side == at)
         code[members], distinct_labels = encode([labels[vertex] for vertex in members.tolist()])
         distinct.append(distinct_labels)
         if len(distinct_labels) < members.size:
@@ -551,27 +535,28 @@ def _from_graph(
             message = f"{name}: expected one vertex per label, found two vertices with the label {twice!r}"
             raise InputError(message)
     # An edge must join the sides, in either direction.
-    pairs = np.array(ends, np.int64).reshape(-1, 2)
-    alike = np.flatnonzero(which[pairs[:, 0]] == which[pairs[:, 1]])
+    pairs = np.array(graph.ends, np.int64).reshape(-1, 2)
+    alike = np.flatnonzero(side[pairs[:, 0]] == side[pairs[:, 1]])
     if alike.size:
         a, b = pairs[alike[0]].tolist()
         message = (
             f"edges: expected a reviewer and an item, found {labels[a]!r} and {labels[b]!r}, both {SIDES[side[a]]}s"
         )
         raise InputError(message)
-    pairs = np.where((which[pairs[:, 0]] == 0)[:, None], pairs, pairs[:, ::-1])
-    scores = [edge.get(score) for edge in edges]
-    fields = [edge["criteria"] if isinstance(edge.get("criteria"), Mapping) else {} for edge in edges]
-    sure = [edge.get("confidence") for edge in edges]
-    titles = zip(labels, side, [vertex.get("title") for vertex in vertices], strict=True)
-    target = general.get("target")
+    pairs = np.where((side[pairs[:, 0]] == 0)[:, None], pairs, pairs[:, ::-1])
+    scores = [edge.get(score) for edge in graph.edges]
+    fields = [edge["criteria"] if isinstance(edge.get("criteria"), Mapping) else {} for edge in graph.edges]
+    sure = [edge.get("confidence") for edge in graph.edges]
+    papers = [(label, vertex) for label, at, vertex in zip(labels, side, graph.vertices, strict=True) if at]
+    target = graph.general.get("target")
+    lower = graph.general.get("lower_is_better", False) if lower_is_better is None else lower_is_better
     return Columns(
         *(code[pairs[:, 0]], code[pairs[:, 1]], distinct[0], distinct[1]),
-        score=_numbers(scores),
+        score=_or_nan("score", scores),
         scored=np.array([value is not None for value in scores], np.bool_),
-        row_name=lambda edge: "edge {} ({!r}, {!r})".format(edge, *(labels[end] for end in ends[edge])),
-        titles={label: title for label, at, title in titles if at and title is not None},
-        lower_is_better=bool(general.get("lower_is_better", False) if lower_is_better is None else lower_is_better),
+        row_name=lambda edge: "edge {} ({!r}, {!r})".format(edge, *(labels[end] for end in graph.ends[edge])),
+        titles={label: vertex["title"] for label, vertex in papers if vertex.get("title") is not None},
+        lower_is_better=bool(lower),
         target=None if target is None else str(target),
         criteria={
             str(name): _or_nan(str(name), [entry.get(name) for entry in fields])
@@ -581,12 +566,11 @@ def _from_graph(
     )
 
 
-def _numbers(scores: Sequence[float | None]) -> FloatArray:
-    try:
-        return np.array([0.0 if value is None else float(value) for value in scores], np.float64)
-    except (TypeError, ValueError) as error:
-        message = f"score: expected a number or None on every edge, found something else ({error})"
-        raise InputError(message) from error
+def _or_nan(name: str, values: Sequence[Any]) -> FloatArray:
+    return as_numbers(name, [np.nan if value is None else value for value in values])
+
+
+# Matrices.
 
 
 def from_biadjacency(

@@ -186,7 +186,12 @@ class _Opened:
         return rows._replace(columns=spelled)
 
     def coded(self, fields: Sequence[Field], key: Sequence[str], unique: bool | None = True) -> dict[str, Column]:
-        """Return the columns of :func:`read_columns` as codes of distinct values."""
+        """Return the columns as codes of values, None for empty cells of optional columns and for missing columns.
+
+        ``key`` names the label columns that identify a row. A key that occurs twice is refused (``unique``), reduced to
+        its first row (False), or kept (None); reviewers may have several equal rows. Up to ten malformed rows are
+        listed in one error.
+        """
         problems = Problems()
         rows = self.rows(list(self.places.values()), problems)
         columns = dict(zip(self.places, rows.columns, strict=True))
@@ -207,6 +212,7 @@ class _Opened:
         }
 
     def decoded(self, fields: Sequence[Field], key: Sequence[str], unique: bool | None = True) -> dict[str, list[Any]]:
+        """Return the columns of :meth:`coded` row by row."""
         return {name: by_row(column) for name, column in self.coded(fields, key, unique).items()}
 
     def _refuse_row_numbers(self, columns: Mapping[str, Column], key: Sequence[str], size: int) -> None:
@@ -339,24 +345,6 @@ class _Opened:
             raise InputError(message)
 
 
-def read_columns(
-    path: Path,
-    fields: Sequence[Field],
-    *,
-    key: Sequence[str],
-    kind: str | None = None,
-    unique: bool | None = True,
-    **options: Unpack[Options],
-) -> dict[str, list[Any]]:
-    """Return the columns of a side file as values, None for empty cells of optional columns and for missing columns.
-
-    ``key`` names the label columns that identify a row. A key that occurs twice is refused (``unique``), reduced to its
-    first row (False), or kept (None); reviewers may have several equal rows. ``kind`` is the purpose of the file, see
-    :func:`reviewgraph.formats.opening.open_table`. Up to ten malformed rows are listed in one error.
-    """
-    return _Opened(path, fields, kind, options).decoded(fields, key, unique)
-
-
 # Side files on pairs of a reviewer and a paper.
 
 KEY = (REVIEWER.name, ITEM.name)
@@ -385,7 +373,8 @@ def _read_pairs(
 def _by_label(
     path: Path, *, label: Field, value: Field, kind: str | None = None, **options: Unpack[Options]
 ) -> dict[str, Any]:
-    rows = read_columns(path, (label, value), key=(label.role.name,), kind=kind, **options)
+    fields = (label, value)
+    rows = _Opened(path, fields, kind, options).decoded(fields, (label.role.name,))
     return dict(zip(*rows.values(), strict=True))
 
 
@@ -480,6 +469,7 @@ def read_gone(path: Path, **options: Unpack[Options]) -> tuple[tuple[str, ...], 
 AUTHOR = Role(
     "author", ("authors", "author_id", "author_ids", "author_email", "authorids", "email", "e_mail", "person")
 )
+_AUTHORS = Field(AUTHOR, str, "one author, or several separated by semicolons")
 
 
 def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
@@ -487,8 +477,8 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
 
     A cell of ``author`` may name several, separated by semicolons; an item may occur in several rows.
     """
-    fields = (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons"))
-    rows = read_columns(path, fields, key=("item", "author"), kind="authors", unique=False, **options)
+    fields = (PAPER, _AUTHORS)
+    rows = _Opened(path, fields, "authors", options).decoded(fields, ("item", "author"), unique=False)
     pairs = list(dict.fromkeys(zip(rows["author"], rows["item"], strict=True)))
     if not pairs:
         message = f"{path}: a header but no authors below it; expected a row for each paper and author"
@@ -503,9 +493,7 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
 
 def read_author_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
     """Return for each item what its authors have, from a file of authors: by column, such as country, all values."""
-    file = _Opened(
-        path, (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons")), "authors", options
-    )
+    file = _Opened(path, (PAPER, _AUTHORS), "authors", options)
     problems = Problems()
     rows = file.rows(range(len(file.table.header)), problems)
     problems.raise_any()
@@ -531,7 +519,7 @@ RANK = _number("rank", "place", "position", "order")
 def read_rankings(path: Path, **options: Unpack[Options]) -> list[tuple[str, str, float]]:
     """Return author, item and rank, 1 the best, of each row of a file ``author,item,rank``: authors' own rankings."""
     fields = (Field(AUTHOR, str.strip, "one author"), PAPER, RANK)
-    rows = read_columns(path, fields, key=(AUTHOR.name, ITEM.name), **options)
+    rows = _Opened(path, fields, None, options).decoded(fields, (AUTHOR.name, ITEM.name))
     return list(zip(*rows.values(), strict=True))
 
 

@@ -107,12 +107,6 @@ class Scores(NamedTuple):
     spelled: BoolArray  # planned by a word such as "none", not by an empty cell
     unit: str = ""  # how scores with a maximum, such as 8/10, became numbers; empty where there are none
 
-    def first(self, size: int) -> Scores:
-        """Return the meaning of the first cells."""
-        return self._replace(
-            number=self.number[:size], scored=self.scored[:size], bad=self.bad[:size], spelled=self.spelled[:size]
-        )
-
 
 def parse_fraction(text: str, decimal_comma: bool = False) -> tuple[float, float] | None:
     """Return a score and its maximum; None for other cells."""

@@ -170,18 +170,18 @@ class Text:
             # A number beside them tells scores such as 8/10 that not all have their maxima.
             [plain] = engine.first(f"SELECT count(c{places[SCORE.name]}) FROM {self.rows}")
             meaning = read_scores([*texts, *["0"] * bool(plain)], decimal_comma=self.decimal_comma)
-            meaning = meaning.first(len(texts))
             if meaning.unit:
                 note(f"{self.name}: {meaning.unit}")
             if meaning.spelled.any():
-                words = [text for text, is_word in zip(texts, meaning.spelled, strict=True) if is_word]
+                words = [text for text, is_word in zip(texts, meaning.spelled, strict=False) if is_word]
                 among = ", ".join(map(quoted, words))
                 [total] = engine.first(f"SELECT count(*) FROM {self.rows} WHERE other IN ({among})")
                 named = quote_all(sorted(words))
                 note(f"{self.name}: {total:,} scores read as missing ({named}): these reviews count as planned")
             self.other = f"other_{Folder(stored).name}"
-            meant = {"text": np.array(texts, object), "number": meaning.number, "scored": meaning.scored}
-            engine.connection.register(self.other, {**meant, "bad": meaning.bad})
+            meant = {"number": meaning.number, "scored": meaning.scored, "bad": meaning.bad}
+            meant = {name: values[: len(texts)] for name, values in meant.items()}
+            engine.connection.register(self.other, {"text": np.array(texts, object), **meant})
 
     def _write(self, engine: Engine, places: Mapping[str, int], target: str) -> None:
         table = self.head

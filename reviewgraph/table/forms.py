@@ -188,19 +188,12 @@ def read_form(source: Any, name: str, note: Note, **options: Any) -> Columns:
 
 
 def _advice(source: Any) -> str:
-    """Return what to do with a source that is no table, but nearly one.
-
-    >>> import pandas
-    >>> _advice(pandas.Series([3, 4])), _advice(None)
-    ('; pass a data frame with a column of reviewers and one of items, as by series.reset_index()', '')
-    """
+    """Return what to do with a source that is no table, but nearly one."""
     kind = type(source).__name__
     if kind == "PartedReviews":
         return ", a table in parts, which check and calibrate take; for the others read it into memory (read_reviews)"
     if kind == "_GeneratorContextManager":
         return "; open it first, as in with stream_reviews(path) as reviews: check(reviews)"
-    if kind == "Series":
-        return "; pass a data frame with a column of reviewers and one of items, as by series.reset_index()"
     return ""
 
 

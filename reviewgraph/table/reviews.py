@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property, partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -63,18 +63,6 @@ class CodeOptions(TypedDict, total=False):
     row_name: Callable[[int], str]
     titles: Mapping[Label, str] | None
     target: str | None
-
-
-class Paired(Protocol):
-    """A review that is asked for, as those of a plan."""
-
-    @property
-    def reviewer(self) -> Label:
-        """The reviewer."""
-
-    @property
-    def item(self) -> Label:
-        """The item."""
 
 
 class _WithOldNames(ABCMeta):
@@ -472,7 +460,7 @@ class Reviews(Result, metaclass=_WithOldNames):
         )
 
     @checked
-    def add(self, planned: Result | Iterable[tuple[Label, Label]] | Iterable[Paired]) -> Reviews:
+    def add(self, planned: Result | Iterable[tuple[Label, Label]] | Iterable[Any]) -> Reviews:
         """Return this table with the reviews of a plan, an assignment or other reviews as planned ones.
 
         Parameters

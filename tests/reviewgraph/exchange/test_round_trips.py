@@ -200,7 +200,7 @@ def bipartite(edges: list[tuple[Any, ...]], **sides: int | None) -> nx.MultiGrap
         (bipartite([("a", "b")], a=0, b=0), InputError, r"found 'a' and 'b', both reviewers"),
         (bipartite([("p", "p")], p=1), InputError, r"found 'p' and 'p', both items"),
         (bipartite([("a", "p", 1), ("a", "p", 2)], a=0, p=1), DuplicateReview, r"edge 0 \('a', 'p'\) and edge 1"),
-        (bipartite([("a", "p", "good")], a=0, p=1), InputError, r"score: expected a number or None on every edge"),
+        (bipartite([("a", "p", "good")], a=0, p=1), InputError, r"score: expected numbers, found something else"),
         (bipartite([("a", "p", np.inf)], a=0, p=1), InputError, r"found inf in edge 0 \('a', 'p'\)"),
     ],
 )
