@@ -27,10 +27,12 @@ from reviewgraph._base import (
     as_numbers,
     backend_of,
     checked,
+    encode,
     unexpected,
     warn,
     whole_seed,
 )
+from reviewgraph.formats import Columns
 from reviewgraph.table import Reviews, pairs_in
 
 #: What is held out: all reviews of a reviewer, or single ones.
@@ -543,4 +545,6 @@ def _reviews_of(X: Any, y: Any) -> Reviews:
     if scores.size != len(people):
         message = f"y: expected one score per row of X, {len(people)}, found {scores.size}"
         raise InputError(message)
-    return Reviews._from_arrays(people, papers, scores, scored=np.isfinite(scores))
+    reviewer, reviewers = encode(people)
+    item, items = encode(papers)
+    return Reviews._from_columns(Columns(reviewer, item, reviewers, items, scores, np.isfinite(scores)))

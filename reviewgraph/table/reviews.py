@@ -16,7 +16,7 @@ import numpy.typing as npt
 from reviewgraph._base.arguments import as_numbers, checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, or_none, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
-from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_label, typed_codes
+from reviewgraph._base.labels import Label, LabelCodes, extended, plain_label, typed_codes
 from reviewgraph._base.moved import CONSTRUCTORS
 from reviewgraph._base.results import Backend, Result, backend_of
 from reviewgraph._base.text import counted
@@ -269,7 +269,7 @@ class Reviews(Result, metaclass=_WithOldNames):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the fields alone: cached properties are computed again, and arrays are read-only."""
-        return _restored, tuple(getattr(self, entry.name) for entry in fields(self))
+        return _restored, ({entry.name: getattr(self, entry.name) for entry in fields(self)},)
 
     # Sizes and the two compressed orders
 
@@ -651,39 +651,13 @@ class Reviews(Result, metaclass=_WithOldNames):
             confidence=confidence,
         )
         return cls._of(
-            reviewer=rows[0],
-            item=rows[1],
-            score=rows[2],
-            scored=rows[3],
+            **rows._asdict(),
             reviewers=reviewer_labels,
             items=item_labels,
             titles=dict(options.get("titles") or {}),
             lower_is_better=lower_is_better,
             target=options.get("target"),
-            criteria=rows.criteria,
-            confidence=rows.confidence,
         )
-
-    @classmethod
-    @checked
-    def _from_arrays(
-        cls,
-        reviewer: Iterable[Any],
-        item: Iterable[Any],
-        score: npt.ArrayLike | None = None,
-        *,
-        reviewers: Iterable[Label] = (),
-        items: Iterable[Label] = (),
-        duplicates: Duplicates = "error",
-        merge: Merge | None = None,
-        accept: str | Iterable[str] = (),
-        **options: Any,
-    ) -> Reviews:
-        """Build from columns of labels, one per row; ``options`` are those of :meth:`from_codes`."""
-        (left, people) = encode(reviewer, reviewers)
-        (right, papers) = encode(item, items)
-        columns = Columns(left, right, people, papers, None if score is None else as_numbers("score", score), **options)
-        return cls._from_columns(columns, duplicates=duplicates, merge=merge, accept=accept)
 
     @classmethod
     @checked
@@ -765,13 +739,10 @@ class Reviews(Result, metaclass=_WithOldNames):
         return cls._from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
 
-def _restored(*values: Any) -> Reviews:
-    def again(value: Any) -> Any:
-        return frozen(value) if isinstance(value, np.ndarray) else value
-
-    names = [entry.name for entry in fields(Reviews)]
-    table = Reviews._of(**dict(zip(names, map(again, values), strict=True)))
-    return replace(table, criteria={name: frozen(value) for name, value in table.criteria.items()})
+def _restored(values: dict[str, Any]) -> Reviews:
+    arrays = {name: frozen(value) for name, value in values.items() if isinstance(value, np.ndarray)}
+    criteria = {name: frozen(value) for name, value in values["criteria"].items()}
+    return Reviews._of(**{**values, **arrays, "criteria": criteria})
 
 
 # Arguments that are reviews.

@@ -110,7 +110,6 @@ def test_frames_and_pairs_go_through_the_gate() -> None:
     ways: dict[str, Callable[..., Reviews]] = {
         "frame": lambda **merge: Reviews(frame, **merge),
         "pairs": lambda **merge: Reviews([tuple(row) for row in rows], **merge),
-        "arrays": lambda **merge: Reviews._from_arrays(frame["reviewer"], frame["paper"], frame["score"], **merge),
         "matrix": lambda **merge: Reviews.from_biadjacency(
             np.array([[1, np.nan], [np.nan, 2]]), reviewers=["ann", "Ann"], **merge
         ),
@@ -234,7 +233,6 @@ def test_null_labels_are_refused_with_their_row(null: Any) -> None:
     frame = pd.DataFrame({"reviewer": pd.Series([who for who, _, _ in rows], dtype=object), "paper": "p", "score": 1.0})
     for build in (
         lambda: Reviews(rows),
-        lambda: Reviews._from_arrays(frame["reviewer"].to_numpy(), ["p"] * 3),
         lambda: Reviews(frame),
     ):
         with pytest.raises(
