@@ -547,16 +547,6 @@ def _by_synonym(
     return present[0] if present else []
 
 
-def number_rows(labels: Collection[str], size: int) -> bool:
-    """Return whether distinct labels are those of rows counted from 1 or 0.
-
-    >>> number_rows(["2", "1", "3"], 3), number_rows(["0", "1"], 2), number_rows(["1", "2"], 3), number_rows(["7"], 1)
-    (True, True, False, False)
-    """
-    counts = ({str(row + first) for row in range(size)} for first in (0, 1))
-    return 1 < size == len(labels) and set(labels) in counts
-
-
 def refuse_row_numbers(
     header: Sequence[str],
     places: Mapping[str, int],
@@ -577,7 +567,7 @@ def refuse_row_numbers(
         return
     taken = {place, *(places.get(role.name) for role in (REVIEWER, SCORE))}
     candidates = [text for where, text in enumerate(header) if where not in taken and text.strip()]
-    numbered = number_rows(labels, size)
+    numbered = any(set(labels) == {str(row + first) for row in range(size)} for first in (0, 1))
     if not numbered:
         candidates = [*again()]
     if candidates:

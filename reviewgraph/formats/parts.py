@@ -80,8 +80,7 @@ class Part(NamedTuple):
         width = len(self.title.values)
         for pair in np.unique(self.item.codes * width + self.title.codes).tolist():
             label = self.item.values[pair // width]
-            cell = self.title.values[pair % width]
-            title = cell.strip() if isinstance(cell, str) else ""
+            title = self.title.values[pair % width].strip()
             if title not in BLANK and (label not in titles or title < titles[label]):
                 titles[label] = title
         return titles
@@ -119,10 +118,12 @@ def read_part(
     rows = table.read([*places.values(), *more.values()], problems, file)
     # From here on each distinct cell is processed once, and rows are reached through codes.
     column: dict[str, Any] = dict(zip([*places, *more], rows.columns, strict=True))
-    # Numbers are numbers from here on, unless they are grades of a scale.
-    for name in column if not asked.scale else ():
-        if name == SCORE.name or name.isdecimal():
-            column[name] = numeric(column[name], table.decimal_comma)
+    # Titles and names are text from here on, and numbers are numbers, unless they are grades of a scale.
+    for name, cells in column.items():
+        if name in (TITLE.name, CRITERION.name):
+            column[name] = text_column(cells)
+        elif not asked.scale and (name == SCORE.name or name.isdecimal()):
+            column[name] = numeric(cells, table.decimal_comma)
     lines = np.asarray(rows.lines, np.int64)
     draft = _audited(table, asked, audit, column, places | more, lines)
     if draft.left_out or draft.size != lines.size or (draft.rows[1:] < draft.rows[:-1]).any():
@@ -153,20 +154,19 @@ def read_part(
     is_long = CRITERION.name in more and SCORE.name in column
     if is_long:
         kinds = column[CRITERION.name]
-        names = ["" if is_null(value) else str(value) for value in kinds.values]
         score_name = columns.get(SCORE.name)
         wanted = score_name if score_name is not None and not named(table.header, score_name) else None
-        fields = spread(score, scored, kinds.codes, names, wanted, table.name)
+        fields = spread(score, scored, kinds.codes, kinds.values, wanted, table.name)
         score = fields.score
         scored = ~np.isnan(score)
     beside = {table.header[place]: column[role] for role, place in more.items() if role.isdecimal()}
     criteria = {**fields.criteria, **_criteria(table, beside, asked, column)}
-    cells = {
+    others = {
         name: text_column(further).values
         for name, further in beside.items()
         if name not in criteria and isinstance(further, Column)
     }
-    for message in say_letters(table.name, cells):
+    for message in say_letters(table.name, others):
         note(message)
     return Part(
         table,

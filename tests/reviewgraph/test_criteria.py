@@ -42,6 +42,12 @@ def test_columns_of_lists_are_not_read(build):
             Reviews(table, columns={"item": "topics"})
 
 
+def test_titles_and_names_of_criteria_may_be_numbers(build):
+    columns = {"reviewer": ["a", "b"], "paper": ["p", "q"], "score": [3.0, 4.0]}
+    assert Reviews(build({**columns, "title": [1984.0, 2001.0]})).titles == {"p": "1984", "q": "2001"}
+    assert Reviews(build({**columns, "criterion": [1, 1]})).target == "1"
+
+
 def plain(value):
     return None if value is None or math.isnan(value) else value
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import random
 import re
 from pathlib import Path
 from typing import Any
@@ -61,18 +60,6 @@ def test_the_newest_version_counts_wherever_it_stands():
     pairs = zip(columns["reviewer"], columns["item"], strict=True)
     assert len(second) == 60
     assert dict(zip(pairs, map("{:g}".format, columns["score"]), strict=True)) == second
-
-
-def test_a_title_is_the_item_of_a_large_file(tmp_path):
-    rng = random.Random(1)
-    rows = [
-        (f"Movie number {rng.randint(0, 9_000)} part {k % 7}", f"Critic {rng.randint(0, 300)}", rng.randint(1, 10))
-        for k in range(45_000)
-    ]
-    path = tmp_path / "movies.csv"
-    path.write_text("\n".join(["title,critic,score", *(",".join(map(str, row)) for row in rows), ""]))
-    reviews = read_reviews(path, columns={"reviewer": "critic", "item": "title"}, duplicates="mean")
-    assert (reviews.n_items, reviews.n_reviewers) == (len({row[0] for row in rows}), len({row[1] for row in rows}))
 
 
 @pytest.mark.parametrize(
