@@ -584,7 +584,7 @@ class PosteriorEstimate(Estimate):
         --------
         >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
         >>> selection = posterior(Reviews(rows)).selection(2)
-        >>> selection.named(selection.best)
+        >>> selection.best
         [11, 10]
         """
         return select(self, number_of(n_selected, self.quality), error_rate=error_rate, across_groups=across_groups)

@@ -132,6 +132,9 @@ def draw_papers(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
 class Selection(Result):
     """The best n papers, in three lists by the probability of being among the best n.
 
+    ``best``, ``certain``, ``discuss``, ``out``, ``aside``, ``drawn``, ``swapped_in`` and ``swapped_out`` are labels; the
+    same names with ``_codes`` are positions in ``labels`` and in the arrays.
+
     Parameters
     ----------
     labels
@@ -140,59 +143,59 @@ class Selection(Result):
         Number of papers to select.
     error_rate
         Papers with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
-    best
+    best_codes
         Codes of the n papers of highest quality, best first.
-    by_average
+    by_average_codes
         Codes of the n papers with the highest plain averages, best first.
     chance
         Shape (N,): probability of being among the best n; 0 without a score.
-    ranked
+    ranked_codes
         Codes of all papers among which n are selected, best first: those with a score, or in the largest group.
     comparable
         Shape (N,): whether the paper is in the largest group; others are never in without discussion.
-    aside
-        Codes of the papers with a score that are set aside, because no review connects them to ``ranked``.
+    aside_codes
+        Codes of the papers with a score that are set aside, because no review connects them to the others.
     """
 
     labels: Sequence[Label]
     n: int
     error_rate: float
-    best: IntArray
-    by_average: IntArray
+    best_codes: IntArray
+    by_average_codes: IntArray
     chance: FloatArray
-    ranked: IntArray
+    ranked_codes: IntArray
     comparable: BoolArray
-    aside: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    aside_codes: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     @cached_property
     def _sure(self) -> BoolArray:
         """Shape (N,): papers that are in without discussion."""
         sure = np.zeros(self.chance.size, np.bool_)
-        sure[self.best] = True
+        sure[self.best_codes] = True
         return sure & (snapped(self.chance - (1.0 - self.error_rate), 1.0) >= 0) & self.comparable
 
     @cached_property
     def _hopeless(self) -> BoolArray:
         """Shape (N,): papers that are out without discussion."""
         hopeless = snapped(self.chance - self.error_rate, 1.0) <= 0
-        hopeless[self.best] = False
+        hopeless[self.best_codes] = False
         return hopeless
 
     @cached_property
-    def certain(self) -> IntArray:
+    def certain_codes(self) -> IntArray:
         """Codes of the papers that are in, best first."""
-        return self.ranked[self._sure[self.ranked]]
+        return self.ranked_codes[self._sure[self.ranked_codes]]
 
     @cached_property
-    def discuss(self) -> IntArray:
+    def discuss_codes(self) -> IntArray:
         """Codes of the papers to discuss, by decreasing probability."""
-        uncertain = self.ranked[~self._sure[self.ranked] & ~self._hopeless[self.ranked]]
+        uncertain = self.ranked_codes[~self._sure[self.ranked_codes] & ~self._hopeless[self.ranked_codes]]
         return uncertain[order_of(-self.chance[uncertain])]
 
     @cached_property
-    def drawn(self) -> IntArray:
+    def drawn_codes(self) -> IntArray:
         """Codes of the random-selection group, best first: the uncertain papers of the lottery."""
-        return self.ranked[(self.lottery[self.ranked] > 0) & (self.lottery[self.ranked] < 1)]
+        return self.ranked_codes[(self.lottery[self.ranked_codes] > 0) & (self.lottery[self.ranked_codes] < 1)]
 
     @property
     def places(self) -> int:
@@ -200,15 +203,20 @@ class Selection(Result):
         return self.n - int((self.lottery == 1).sum())
 
     @cached_property
-    def out(self) -> IntArray:
+    def out_codes(self) -> IntArray:
         """Codes of the papers that are out, best first."""
-        return self.ranked[self._hopeless[self.ranked]]
+        return self.ranked_codes[self._hopeless[self.ranked_codes]]
 
     @property
     def lists(self) -> list[str | None]:
         """The list of each paper, ``"in"``, ``"discuss"``, ``"out"`` or ``"aside"``; None without a score."""
         list_of: list[str | None] = [None] * self.chance.size
-        lists = {"in": self.certain, "discuss": self.discuss, "out": self.out, "aside": self.aside}
+        lists = {
+            "in": self.certain_codes,
+            "discuss": self.discuss_codes,
+            "out": self.out_codes,
+            "aside": self.aside_codes,
+        }
         for name, papers in lists.items():
             for paper in papers.tolist():
                 list_of[paper] = name
@@ -218,28 +226,68 @@ class Selection(Result):
     def probability(self) -> list[float | None]:
         """The probability of each paper of being among the best n; None for papers that cannot be selected."""
         can_be = np.zeros(self.chance.size, np.bool_)
-        can_be[self.ranked] = True
+        can_be[self.ranked_codes] = True
         return or_none(np.where(can_be, self.chance, np.nan))
 
     @property
     def expected_wrong(self) -> float:
         """Expected number of the n best by quality that are not among the n truly best."""
-        return float((1.0 - self.chance[self.best]).sum())
+        return float((1.0 - self.chance[self.best_codes]).sum())
 
     @property
     def expected_wrong_by_average(self) -> float:
         """Expected number of the n best by plain average that are not among the n truly best."""
-        return float((1.0 - self.chance[self.by_average]).sum())
+        return float((1.0 - self.chance[self.by_average_codes]).sum())
 
-    @property
-    def swapped_in(self) -> IntArray:
+    @cached_property
+    def swapped_in_codes(self) -> IntArray:
         """Codes of papers that the average would not select, best first."""
-        return self.best[~np.isin(self.best, self.by_average)]
+        return self.best_codes[~np.isin(self.best_codes, self.by_average_codes)]
+
+    @cached_property
+    def swapped_out_codes(self) -> IntArray:
+        """Codes of papers that only the average would select, best average first."""
+        return self.by_average_codes[~np.isin(self.by_average_codes, self.best_codes)]
 
     @property
-    def swapped_out(self) -> IntArray:
-        """Codes of papers that only the average would select, best average first."""
-        return self.by_average[~np.isin(self.by_average, self.best)]
+    def best(self) -> list[Label]:
+        """The n papers of highest quality, best first."""
+        return self.named(self.best_codes)
+
+    @property
+    def certain(self) -> list[Label]:
+        """The papers that are in, best first."""
+        return self.named(self.certain_codes)
+
+    @property
+    def discuss(self) -> list[Label]:
+        """The papers to discuss, by decreasing probability."""
+        return self.named(self.discuss_codes)
+
+    @property
+    def out(self) -> list[Label]:
+        """The papers that are out, best first."""
+        return self.named(self.out_codes)
+
+    @property
+    def aside(self) -> list[Label]:
+        """The papers with a score that no review connects to the others, and that are set aside."""
+        return self.named(self.aside_codes)
+
+    @property
+    def drawn(self) -> list[Label]:
+        """The random-selection group, best first: the uncertain papers of the lottery."""
+        return self.named(self.drawn_codes)
+
+    @property
+    def swapped_in(self) -> list[Label]:
+        """The papers that the average would not select, best first."""
+        return self.named(self.swapped_in_codes)
+
+    @property
+    def swapped_out(self) -> list[Label]:
+        """The papers that only the average would select, best average first."""
+        return self.named(self.swapped_out_codes)
 
     @cached_property
     def lottery(self) -> FloatArray:
@@ -258,7 +306,7 @@ class Selection(Result):
         ['a', 'b']
         """
         drawn = draw_papers(self.lottery, np.random.default_rng(seed))
-        return self.named(self.ranked[drawn[self.ranked]])
+        return self.named(self.ranked_codes[drawn[self.ranked_codes]])
 
     @checked
     def named(self, papers: IntArray) -> list[Label]:
@@ -271,15 +319,18 @@ class Selection(Result):
 
     def headline(self) -> str:
         """Return the number of papers to select, and the sizes of the lists."""
-        return f"best {self.n:,}: {self.certain.size:,} in, {self.discuss.size:,} to discuss, {self.out.size:,} out"
+        return f"best {self.n:,}: {len(self.certain):,} in, {len(self.discuss):,} to discuss, {len(self.out):,} out"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the selection as the command's ``--json`` prints it."""
         return {
-            "selected": self.named(self.best),
-            "set_aside": self.named(self.aside),
-            "certain": self.named(self.certain),
-            "discuss": [{"item": self.labels[i], "probability": float(self.chance[i])} for i in self.discuss.tolist()],
+            "selected": self.best,
+            "set_aside": self.aside,
+            "certain": self.certain,
+            "discuss": [
+                {"item": self.labels[code], "probability": float(self.chance[code])}
+                for code in self.discuss_codes.tolist()
+            ],
             "error_rate": self.error_rate,
             "expected_wrong": self.expected_wrong,
             "expected_wrong_by_average": self.expected_wrong_by_average,
@@ -317,10 +368,10 @@ def select(result: Estimate, n: int, *, error_rate: float, across_groups: bool) 
         labels=result.items,
         n=n,
         error_rate=error_rate,
-        best=ranked[:n],
-        by_average=best_first(np.where(inside, result.average, np.nan))[:n],
+        best_codes=ranked[:n],
+        by_average_codes=best_first(np.where(inside, result.average, np.nan))[:n],
         chance=chance,
-        ranked=ranked,
+        ranked_codes=ranked,
         comparable=sure,
-        aside=np.flatnonzero(scored & ~inside),
+        aside_codes=np.flatnonzero(scored & ~inside),
     )

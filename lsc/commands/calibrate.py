@@ -100,8 +100,8 @@ class Outcome:
         """Return the JSON, with what a lottery drew and the contributions to qualities."""
         selection = self.selection
         record: dict[str, Any] = {
-            "selected": [] if selection is None else selection.named(selection.best),
-            "set_aside": [] if selection is None else selection.named(selection.aside),
+            "selected": [] if selection is None else selection.best,
+            "set_aside": [] if selection is None else selection.aside,
         }
         record |= {"certain": [], "discuss": []} if self.method.probabilities else {}
         record |= self.result.to_dict(*self._likely)
@@ -131,13 +131,13 @@ class Outcome:
             if not reviews.scored.all() and np.unique(with_planned).size == 1:
                 why = "once the missing reviews are in, which connect the groups"
                 return [Next.of("calibrate", table, again, why=why)]
-            target = "--target connected" if self.selection is not None and self.selection.aside.size else ""
+            target = "--target connected" if self.selection is not None and self.selection.aside else ""
             paths = session.words("paths")
             rest = table.removeprefix(paths).strip()
             plan = ("plan", paths, beside(session), rest, target, f"-o {session.plan_file()}")
             return [Next.of(*plan)]
         # More reviews cannot tell what the reviewers leave unexplained of the references.
-        discuss = 0 if self.selection is None else self.selection.discuss.size
+        discuss = 0 if self.selection is None else len(self.selection.discuss)
         if discuss and not self.result.validity.is_learned:
             options = f"--for decision --select {select} --max-reviews {min(discuss, MORE)}"
             why = "where more reviews help most; or discuss" + ("" if self.drawn else ", or --lottery")

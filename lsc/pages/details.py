@@ -86,9 +86,9 @@ def _lists(result: Estimate, selection: Selection | None) -> list[Part]:
     likely = f", with probability at least {percent(1.0 - selection.error_rate)}"
     sure = likely if isinstance(result, PosteriorEstimate) else ""
     lists = {
-        f"In{sure}": selection.certain,
-        f"Out{sure}": selection.out,
-        "Set aside, neither in nor out": selection.aside,
+        f"In{sure}": selection.certain_codes,
+        f"Out{sure}": selection.out_codes,
+        "Set aside, neither in nor out": selection.aside_codes,
     }
     return [
         Listed(f"{title}, best first: {counted(papers.size, 'paper')}", paper_names(result, papers), LINES)
@@ -128,28 +128,28 @@ def _each(result: PosteriorEstimate, selection: Selection | None) -> list[Part]:
 
 def _line(result: Estimate, selection: Selection | None) -> tuple[float, str] | None:
     """Return the quality halfway between the last selected paper and the next one, as printed, and its name."""
-    if selection is None or not 0 < selection.n < selection.ranked.size:
+    if selection is None or not 0 < selection.n < selection.ranked_codes.size:
         return None
-    edge = result.quality[selection.ranked[selection.n - 1 : selection.n + 1]].mean()
+    edge = result.quality[selection.ranked_codes[selection.n - 1 : selection.n + 1]].mean()
     line = float(result.reviews.printed(edge))
     return line, f"line of selection, {line:.2f}"
 
 
 def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
     """Return the picture of papers by rank around the line of selection, with those tied at it."""
-    drawn = selection.drawn
+    drawn = selection.drawn_codes
     line = _line(result, selection)
-    place = np.flatnonzero(np.isin(selection.ranked, drawn))
+    place = np.flatnonzero(np.isin(selection.ranked_codes, drawn))
     ends = (int(place[0]), int(place[-1])) if place.size else (selection.n, max(selection.n - 1, 0))
     beside = max(BESIDE, place.size // 2)
     first = max(ends[0] - beside, 0)
-    order = selection.ranked[first : ends[1] + 1 + beside]
+    order = selection.ranked_codes[first : ends[1] + 1 + beside]
     lists = selection.lists
     kinds = [MARKS[lists[i] or "out"] for i in order.tolist()]
     names = [str(result.items[i]) for i in order.tolist()]
     points = Ranked(result.reviews.printed(result.quality)[order], *intervals(result, order), kinds, names)
     shown = f"Papers of rank {first + 1:,} to {first + order.size:,}"
-    words = [f"{'All papers' if order.size == selection.ranked.size else shown}, each with its 90 % interval."]
+    words = [f"{'All papers' if order.size == selection.ranked_codes.size else shown}, each with its 90 % interval."]
     if line is not None:
         words.append(f"The line of selection at {line[0]:.2f} separates the best {selection.n:,} from the others.")
     if drawn.size:
@@ -179,7 +179,7 @@ def _on_scale_of_scores(result: Estimate) -> bool:
 def moved(result: Estimate, selection: Selection | None) -> Picture:
     """Return the picture of averages against qualities; those that cross the line, or change most, have labels."""
     # Papers set aside are on another scale.
-    scored = np.flatnonzero(np.isfinite(result.quality)) if selection is None else np.sort(selection.ranked)
+    scored = np.flatnonzero(np.isfinite(result.quality)) if selection is None else np.sort(selection.ranked_codes)
     before, after = (snapped(result.reviews.printed(values)[scored]) for values in (result.average, result.quality))
     low, high = intervals(result, scored)
     kinds = np.full(scored.size, "dot", dtype=object)
@@ -193,7 +193,7 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         change = np.abs(result.rank - result.average_rank)[scored]
         labelled = [k for k in np.argsort(-change, kind="stable")[:WRITTEN].tolist() if change[k]]
     else:
-        into, out = (np.searchsorted(scored, papers) for papers in (selection.swapped_in, selection.swapped_out))
+        into, out = (np.searchsorted(scored, papers) for papers in (selection.swapped_in_codes, selection.swapped_out_codes))
         kinds[into] = "up"
         kinds[out] = "down"
         labelled = [*into[:WRITTEN].tolist(), *out[:WRITTEN].tolist()]

@@ -58,7 +58,7 @@ def page_of(
     warnings = []
     if refused:
         warnings.append("Nothing is selected: add reviews, or assume equal groups: --by-group-average")
-    if selection is not None and np.unique(result.group[selection.ranked]).size > 1:
+    if selection is not None and np.unique(result.group[selection.ranked_codes]).size > 1:
         warnings.append("Groups that no review connects are taken as equally good: --by-group-average")
     if drawn is not None and seed is None:
         warnings.append("No --seed was given, so it is 0, for everybody: announce a seed before drawing")
@@ -95,9 +95,9 @@ def _verdict(result: Estimate, selection: Selection | None) -> tuple[bool | None
     if isinstance(result, Calibration):
         method = f"least squares, {result.hypothesis} reviewers"
     if selection is not None:
-        places = counted(selection.n - selection.certain.size, "place")
-        discuss = f"{selection.discuss.size:,} to discuss for {places}, " if selection.discuss.size else ""
-        verdict = f"{selection.certain.size:,} in, {discuss}{selection.out.size:,} out"
+        places = counted(selection.n - selection.certain_codes.size, "place")
+        discuss = f"{selection.discuss_codes.size:,} to discuss for {places}, " if selection.discuss_codes.size else ""
+        verdict = f"{selection.certain_codes.size:,} in, {discuss}{selection.out_codes.size:,} out"
         sure = percent(1.0 - selection.error_rate) if isinstance(result, PosteriorEstimate) else method
         return None, verdict, "", f"{sure}; "
     if isinstance(result, PosteriorEstimate):
@@ -141,20 +141,20 @@ def _decision(
 ) -> list[Fact | Table]:
     """Return the papers that are in, drawn, and to discuss, and what averages would have changed."""
     items = result.items
-    facts: list[Fact | Table] = [Fact("In", some(items, selection.certain))]
+    facts: list[Fact | Table] = [Fact("In", some(items, selection.certain_codes))]
     if not isinstance(result, PosteriorEstimate):
         return [*facts, Fact("Errors", "this method does not estimate uncertainty")]
     if drawn is not None:
         facts.append(_draw(result, selection, drawn, seed))
-    if selection.discuss.size:
+    if selection.discuss_codes.size:
         facts.append(open_table(result, selection))
     n = selection.n
-    into = some(items, selection.swapped_in, CHANGES)
-    change = f"would select {some(items, selection.swapped_out, CHANGES)} instead of {into}"
+    into = some(items, selection.swapped_in_codes, CHANGES)
+    change = f"would select {some(items, selection.swapped_out_codes, CHANGES)} instead of {into}"
     by_average = f"by averages {selection.expected_wrong_by_average:,.1f}"
     return [
         *facts,
-        Fact("Averages", change if selection.swapped_in.size else f"the same {n:,}"),
+        Fact("Averages", change if selection.swapped_in_codes.size else f"the same {n:,}"),
         *_benefit(result),
         Fact("Errors", f"about {selection.expected_wrong:,.1f} of the {n:,} best will be wrong, {by_average}"),
     ]
@@ -165,8 +165,8 @@ def _pool(selection: Selection) -> IntArray:
 
     Of papers of other groups, which are never in, some are drawn for certain.
     """
-    may_be = selection.ranked[selection.lottery[selection.ranked] > 0]
-    return may_be[~np.isin(may_be, selection.certain)]
+    may_be = selection.ranked_codes[selection.lottery[selection.ranked_codes] > 0]
+    return may_be[~np.isin(may_be, selection.certain_codes)]
 
 
 def _draw(result: Estimate, selection: Selection, drawn: Sequence[Label], seed: int | None) -> Fact:
@@ -202,7 +202,7 @@ def _reviewers(result: Estimate) -> list[Fact]:
 def _left_out(result: Estimate, selection: Selection | None) -> list[Fact]:
     """Return groups, papers set aside or without a score, and what is not counted."""
     facts = []
-    if selection is not None and (aside := selection.aside).size:
+    if selection is not None and (aside := selection.aside_codes).size:
         groups = np.unique(result.group[aside]).size
         to_join = f"{noun(groups, 'joins', 'join')} {noun(aside.size, 'it', 'them')} to the others"
         more = f"at least {counted(groups, 'more review')} {to_join}"

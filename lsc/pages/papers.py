@@ -169,7 +169,7 @@ def best_table(result: Estimate) -> Table:
 
 def open_table(result: Estimate, selection: Selection) -> Table:
     """Return the papers to discuss, the most likely first; a line names those that are not shown."""
-    papers = selection.discuss
+    papers = selection.discuss_codes
     shown = papers.size if papers.size <= DISCUSSED + 1 else DISCUSSED
     columns = columns_of(result, papers, selection, left_out=("list", "group", "rank", "its rank", "gained"))
     columns["chance, %"] = replace(columns["chance, %"], digits=0)

@@ -183,7 +183,7 @@ class State:
     def outcome(self, world: World) -> tuple[int, float]:
         """Return the wrong ones among the selected, and the number expected."""
         selection = self.found.selection(world.cell.select, across_groups=True)
-        right = np.isin(selection.best, world.best).sum()
+        right = np.isin(selection.best_codes, world.best).sum()
         return int(world.cell.select - right), float(selection.expected_wrong)
 
 

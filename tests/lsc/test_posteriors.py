@@ -112,25 +112,25 @@ def test_groups_are_compared_only_on_request(apart: PosteriorEstimate) -> None:
         apart.selection(4)
     selection = apart.selection(4, across_groups=True)
     smaller = apart.group == 2
-    assert smaller[selection.best].any()
-    assert not smaller[selection.certain].any()
+    assert smaller[selection.best_codes].any()
+    assert not smaller[selection.certain_codes].any()
 
 
 def test_the_largest_group_is_selected_from_where_it_holds_nine_in_ten() -> None:
     rows = [(who, i, (i * 7 + who) % 11) for who in range(4) for i in range(18)]
     found = posterior(Reviews([*rows, (8, 18, 10.0), (9, 19, 11.0)]))
     selection = found.selection(18)
-    assert selection.named(selection.aside) == [18, 19]
-    assert sorted(selection.named(selection.ranked)) == list(range(18))
+    assert selection.aside == [18, 19]
+    assert sorted(selection.named(selection.ranked_codes)) == list(range(18))
     assert selection.chance.sum() == pytest.approx(18)
     assert selection.lists[18:] == ["aside", "aside"]
     assert selection.probability[18:] == [None, None]
-    assert found.select(18) == selection.named(selection.best)
+    assert found.select(18) == selection.best
     assert set(found.ranking()) == set(range(20))
     assert not {18, 19} & set(found.selection(3).draw(seed=1))
     with pytest.raises(Incomparable, match=r"holds 18 of 20 papers with a score \(19 are to be selected"):
         found.selection(19)
-    assert found.selection(19, across_groups=True).aside.size == 0
+    assert found.selection(19, across_groups=True).aside == []
 
 
 def test_the_gain_is_what_held_out_scores_say(found: PosteriorEstimate) -> None:

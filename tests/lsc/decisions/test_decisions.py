@@ -86,8 +86,8 @@ def selection(chance: list[float], n: int, by_average: list[int], comparable: li
 
 def test_a_paper_that_no_review_connects_is_never_in_without_discussion() -> None:
     found = selection([0.99, 0.95, 0.06], 2, [0, 1], comparable=[True, False, True])
-    assert found.named(found.certain) == ["p0"]
-    assert found.named(found.discuss) == ["p1"]
+    assert found.certain == ["p0"]
+    assert found.discuss == ["p1"]
 
 
 @given(chances())
@@ -99,15 +99,15 @@ def test_lists_are_complete_the_likeliest_come_first_and_a_lottery_draws_from_it
     found = Selection(
         tuple(range(chance.size)), n, 0.1, order[:n], order[:n], chance, order, np.ones(chance.size, np.bool_)
     )
-    lists = np.concatenate([found.certain, found.discuss, found.out])
+    lists = np.concatenate([found.certain_codes, found.discuss_codes, found.out_codes])
     assert sorted(lists.tolist()) == list(range(chance.size))
-    assert found.certain.size <= n <= found.certain.size + found.discuss.size
-    assert (np.diff(chance[found.discuss]) <= TIE).all()
+    assert len(found.certain) <= n <= len(found.certain) + len(found.discuss)
+    assert (np.diff(chance[found.discuss_codes]) <= TIE).all()
     if (chance > 0).sum() < n:
         return
     drawn = [set(found.draw(seed=seed)) for seed in range(3)]
     always, never = set.intersection(*drawn), set(range(chance.size)) - set.union(*drawn)
-    group = set(found.drawn.tolist())
+    group = set(found.drawn)
     # Whoever is not in the group is in each draw or in none.
     assert set(range(chance.size)) - group <= always | never
     assert all(len(each & group) == found.places for each in drawn)

@@ -166,18 +166,18 @@ def facts(shown: Page) -> tuple[dict[str, str], list[Table]]:
 def test_decisions_count_every_paper_once_and_the_likeliest_come_first(found: PosteriorEstimate) -> None:
     selection = found.selection(4)
     shown = page_of(found, selection)
-    sizes = [selection.certain.size, selection.discuss.size, selection.out.size]
+    sizes = [len(selection.certain), len(selection.discuss), len(selection.out)]
     assert sum(sizes) == 12
     inside, discuss, places, out = map(int, re.findall(r"\d+", shown.verdict))
     assert ([inside, discuss, out], places) == (sizes, 4 - inside)
     named, [table] = facts(shown)
-    assert named["In"] == ", ".join(selection.named(selection.certain))
-    assert list(table.columns[0].values) == selection.named(selection.discuss)
+    assert named["In"] == ", ".join(selection.certain)
+    assert list(table.columns[0].values) == selection.discuss
     chances = next(column.values for column in table.columns if column.name == "chance, %")
     assert list(chances) == sorted(chances, reverse=True)
     assert f"about {selection.expected_wrong:.1f} of the 4 best" in named["Errors"]
     names = [line.strip() for line in shown.text("out").splitlines()]
-    assert set(selection.named(selection.out)) <= set(names)
+    assert set(selection.out) <= set(names)
 
 
 def test_of_several_groups_the_best_of_each_are_seen() -> None:
@@ -215,9 +215,9 @@ def test_papers_to_discuss_beyond_the_first_are_named_in_a_line() -> None:
     result = posterior(Reviews(rows))
     selection = result.selection(5)
     _, [table] = facts(page_of(result, selection))
-    assert len(table) == selection.discuss.size > 8
+    assert len(table) == len(selection.discuss) > 8
     assert table.shown == 7
-    assert table.more == f"... then {', '.join(map(str, selection.named(selection.discuss)[7:]))}"
+    assert table.more == f"... then {', '.join(map(str, selection.discuss[7:]))}"
 
 
 def test_least_squares_tell_their_limits() -> None:
@@ -279,7 +279,7 @@ def test_papers_that_are_in_and_drawn_are_those_selected() -> None:
     result = posterior(Reviews(rows))
     selection = result.selection(3, across_groups=True)
     # One of another group is drawn for certain.
-    assert (selection.lottery[selection.discuss] == 1).any()
+    assert (selection.lottery[selection.discuss_codes] == 1).any()
     named, _ = facts(page_of(result, selection, drawn=selection.draw(0), seed=0))
     listed = [*named["In"].split(", "), *named["Drawn"].partition(" (of")[0].split(", ")]
     assert {*listed} - {"none"} == {*selection.draw(0)}
@@ -325,4 +325,4 @@ def test_long_labels_that_begin_alike_are_told_apart() -> None:
     result = posterior(Reviews([(who, start + what, score) for who, what, score in scores()]))
     selection = result.selection(3)
     named, _ = facts(page_of(result, selection))
-    assert named["In"] == ", ".join(map(str, selection.named(selection.certain)))
+    assert named["In"] == ", ".join(map(str, selection.certain))
