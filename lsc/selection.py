@@ -132,8 +132,8 @@ def draw_papers(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
 class Selection(Result):
     """The best n papers, in three lists by the probability of being among the best n.
 
-    ``best``, ``certain``, ``discuss``, ``out``, ``aside``, ``drawn``, ``swapped_in`` and ``swapped_out`` are labels; the
-    same names with ``_codes`` are positions in ``labels`` and in the arrays.
+    ``best``, ``certain``, ``discuss``, ``out``, ``aside``, ``drawn``, ``swapped_in`` and ``swapped_out`` are labels;
+    the same names with ``_codes`` are positions in ``labels`` and in the arrays.
 
     Parameters
     ----------

@@ -193,7 +193,8 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         change = np.abs(result.rank - result.average_rank)[scored]
         labelled = [k for k in np.argsort(-change, kind="stable")[:WRITTEN].tolist() if change[k]]
     else:
-        into, out = (np.searchsorted(scored, papers) for papers in (selection.swapped_in_codes, selection.swapped_out_codes))
+        into = np.searchsorted(scored, selection.swapped_in_codes)
+        out = np.searchsorted(scored, selection.swapped_out_codes)
         kinds[into] = "up"
         kinds[out] = "down"
         labelled = [*into[:WRITTEN].tolist(), *out[:WRITTEN].tolist()]
