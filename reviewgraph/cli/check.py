@@ -238,7 +238,7 @@ def check(
         return replace(
             _with_level(shown._page(), require, reached=reached, use_scores=use_scores),
             **_next(session, report, missed, asked=asked),
-            subject=session.table(whole=True),
+            subject=session.table(),
         )
 
     session.answer(report, reviews, compose, holds=holds)

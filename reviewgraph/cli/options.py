@@ -15,7 +15,7 @@ import click
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted, listed
 from reviewgraph.cli.command import near, option
-from reviewgraph.cli.output import Refusal, note, refusing, say, telling
+from reviewgraph.cli.output import Refusal, note, refusing, telling
 from reviewgraph.cli.session import TABLE, Session, pass_session
 
 if TYPE_CHECKING:
@@ -442,8 +442,6 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         unsupported = set(session.params) - {"paths", "merge", "score", "stream", "cluster", *IN_BATCHES, *supported}
         flag = "cluster" if cluster else "stream"
         expect_none_given(unsupported, flag=flag)
-        if aside := [option.key for name, option in session.taken.items() if name in unsupported]:
-            say(f"--{flag}: not answered in parts, and left aside: {', '.join(aside)}")
         paths = options["paths"]
         named: dict[str, Any] = {name: options[name] for name in ("lower_is_better", "duplicates")}
         named |= {"columns": session.table_columns, "merge": session.spellings, "note": note}

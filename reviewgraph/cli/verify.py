@@ -206,7 +206,7 @@ def _check(session: Session, answer: Answer) -> Findings:
 
 def _plan(session: Session, answer: Answer) -> Findings:
     params = session.params
-    target = params["target"] if session.is_given("target", unless="goal") else None
+    target = params["target"] if session.is_typed("target") else None
     return verify_plan(answer, _rules(session), target)
 
 
@@ -305,7 +305,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
         **{name: params[name] for name in ("target", "floor")},
         plain=not any(params[name] for name in ("authors", "max_probability")),
         sums_alone=previous is None,
-        named=session.is_given("target"),
+        named=session.is_typed("target"),
     )
     return verify_assignment(answer, market)
 
