@@ -313,43 +313,6 @@ class Search:
             raise InputError(message)
 
 
-#: What a keyword may mean in a function that has another name for it, the likelier first: a name, or words with "=".
-MEANT: dict[str, tuple[str, ...]] = {
-    "load": ("capacity", "spare"),
-    **dict.fromkeys(("loads", "max_load", "reviews_per_reviewer"), ("load", "capacity", "spare")),
-    "capacity": ("load",),
-    "spare": ("load",),
-    "demand": ("min_reviews",),
-    "min_reviews": ("demand",),
-    **dict.fromkeys(
-        ("demands", "reviews_per_item", "reviews_per_paper", "reviewers_per_paper", "n_reviewers_per_paper"),
-        ("demand", "min_reviews"),
-    ),
-    **dict.fromkeys(
-        ("budget", "k", "max_reviews", "max_review", "max_extra", "n_reviews", "n_extra", "num_reviews", "extra"),
-        ("n", "n_selected"),
-    ),
-    **dict.fromkeys(("coi", "cois", "conflicts_of_interest", "forbidden", "blocked", "exclude"), ("conflicts",)),
-    **dict.fromkeys(("similarity", "similarities", "matrix"), ("affinity",)),
-    **dict.fromkeys(("rater", "judge", "grader", "annotator", "marker", "user"), ("reviewer",)),
-    **dict.fromkeys(("essay", "prompt", "proposal", "submission"), ("item",)),
-    **dict.fromkeys(("alpha", "error", "confidence"), ("error_rate",)),
-    **dict.fromkeys(("cv", "n_folds", "n_splits"), ("folds",)),
-    **dict.fromkeys(("lottery", "perturbation"), ("max_probability",)),
-    "survive": ("target='survives-reviewer'",),
-    "per_change": ("previous",),
-    "after": ("rounds",),
-    **dict.fromkeys(("seed", "random_state", "rng", "random_seed"), ("seed", "search=Search(seed=...)")),
-    **dict.fromkeys(("time_limit", "timeout", "max_time", "seconds"), ("search=Search(time_limit=...)",)),
-    **dict.fromkeys(("progress", "callback", "verbose"), ("progress", "search=Search(progress=...)")),
-    **dict.fromkeys(("n", "select", "n_accept", "top"), ("n_selected",)),
-    "objective": ("goal",),
-    **dict.fromkeys(("reward", "rewards"), ("at_least",)),
-    "paper": ("item",),
-    "papers": ("items",),
-    "level": ("target",),
-    "require": ("target",),
-}
 #: Arguments of what reads a data frame.
 _OF_FRAMES = (
     *("columns", "reviewer", "item", "paper", "score", "criteria", "scale", "title", "confidence", "criterion"),
@@ -358,27 +321,23 @@ _OF_FRAMES = (
 
 
 def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
-    """Return Python's error for a keyword that a function does not have, with the one that may be meant.
+    """Return Python's error for a keyword that a function does not have, with the near one, or all that it has.
 
+    >>> print(unexpected("plan", "min_review", ["n", "min_reviews"]))
+    plan() got an unexpected keyword argument 'min_review'; did you mean min_reviews?
     >>> print(unexpected("check", "capacity", ["load", "conflicts"]))
-    check() got an unexpected keyword argument 'capacity'; did you mean load?
-    >>> print(unexpected("plan", "seed", ["n", "search"]))
-    plan() got an unexpected keyword argument 'seed'; did you mean search=Search(seed=...)?
+    check() got an unexpected keyword argument 'capacity'; expected one of load, conflicts
     >>> print(unexpected("check", "score", ["reviews", "load"]))
     check() got an unexpected keyword argument 'score'; pass Reviews(table, score=...) as reviews
     """
     from difflib import get_close_matches
 
-    meant = [words for words in MEANT.get(name, ()) if words.partition("=")[0] in taken]
-    meant = meant or get_close_matches(name, taken, 1)
-    advice = ""
+    advice = f"expected one of {', '.join(taken)}"
     if name in _OF_FRAMES and "reviews" in taken:
-        advice = f"; pass Reviews(table, {name}=...) as reviews"
-    elif caller == "check" and name in ("target", "level", "require"):
-        advice = "; compare the level of the report: check(reviews).level == 'double'"
-    elif meant:
-        advice = f"; did you mean {meant[0]}?"
-    return TypeError(f"{caller}() got an unexpected keyword argument {name!r}{advice}")
+        advice = f"pass Reviews(table, {name}=...) as reviews"
+    elif near := get_close_matches(name, taken, 1):
+        advice = f"did you mean {near[0]}?"
+    return TypeError(f"{caller}() got an unexpected keyword argument {name!r}; {advice}")
 
 
 def renamed(caller: str, keywords: Mapping[str, Any], old: Mapping[str, str]) -> dict[str, Any]:
