@@ -29,6 +29,7 @@ from reviewgraph.cli import (
     result_options,
     say,
     select_option,
+    selected_among,
     stream_option,
     table_options,
     telling,
@@ -68,7 +69,7 @@ class Outcome:
         stated = session.is_typed("lower_is_better") or params["scale"] or session.system
         guessed = not stated and not result.reviews.lower_is_better
         if params["select"] is not None:
-            n = params["select"].of(int((result.rank > 0).sum()))
+            n = selected_among(params["select"], int((result.rank > 0).sum()))
             options = {"error_rate": params["error_rate"], "across_groups": params["by_group_average"]}
             try:
                 self.selection = select(result, n, **options)

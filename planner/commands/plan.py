@@ -26,7 +26,6 @@ from reviewgraph.cli import (
     Command,
     Number,
     Session,
-    Share,
     authors_option,
     examples,
     gone_options,
@@ -38,6 +37,7 @@ from reviewgraph.cli import (
     reviewers_option,
     say,
     select_option,
+    selected_among,
     table_options,
     telling,
 )
@@ -194,7 +194,7 @@ def plan(
     reviews: Reviews,
     target: str,
     goal: str | None,
-    select: Share | None,
+    select: int | str | None,
     output: str | None,
     **options: Any,
 ) -> None:
@@ -222,7 +222,7 @@ def plan(
     request: dict[str, Any] = {
         "goal": goal or "level",
         "n": options["max_reviews"],
-        "n_selected": None if select is None else select.of(papers),
+        "n_selected": None if select is None else selected_among(select, papers),
         "min_reviews": options["min_reviews"] or None,
         **{name: options[name] for name in AS_GIVEN},
         **files,

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,14 @@ from reviewgraph._verify.rules import (
     asks_papers,
     panel_rule,
 )
-from reviewgraph.cli.options import examples, preferring_reviewers, read_own_papers, read_papers, weighed
+from reviewgraph.cli.options import (
+    examples,
+    preferring_reviewers,
+    read_own_papers,
+    read_papers,
+    selected_among,
+    weighed,
+)
 from reviewgraph.cli.output import Refusal, notes_of, refusing, writable
 from reviewgraph.cli.session import Session
 from reviewgraph.io.affiliations import shared_by
@@ -387,7 +395,7 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
     wanted = Wanted(
         method=params["method"] or next(iter(fitted if of_lsc else methods)),
         named=bool(params["method"]) or of_lsc,
-        select=None if params["select"] is None else params["select"].of,
+        select=None if params["select"] is None else partial(selected_among, params["select"]),
         error_rate=params["error_rate"],
         across_groups=params["by_group_average"],
         references=set(map(str, session.read("references") or ())),
