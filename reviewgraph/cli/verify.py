@@ -91,7 +91,7 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
         from reviewgraph.verifying import page_of
 
         session.answer(findings, None, lambda shown, _: page_of(path, shown))
-    ctx.exit({"holds": 0, "refuted": 1, "not_refuted": 4}[findings.outcome])
+    ctx.exit({True: 0, False: 1, None: 4}[findings.outcome.good])
 
 
 @refusing
