@@ -99,46 +99,27 @@ HELP_NAMES: Final = {"help_option_names": ["-h", "--help"]}
 
 
 class PlainCommand(click.Command):
-    """A command with ``-h``, whose options may have old names.
+    """A command with ``-h``; ``gone`` maps options that went to what to do instead."""
 
-    ``renamed`` maps old names of options to the new name and the meaning of the old one from the next release on;
-    ``gone`` those that went to what to do instead.
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        renamed: Mapping[str, tuple[str, str]] | None = None,
-        gone: Mapping[str, str] | None = None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, *args: Any, gone: Mapping[str, str] | None = None, **settings: Any) -> None:
         settings["context_settings"] = {**HELP_NAMES, **settings.get("context_settings", {})}
         super().__init__(*args, **settings)
-        self.renamed = renamed or {}
         self.gone = gone or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; options that went are refused."""
-        return super().parse_args(ctx, args if ctx.resilient_parsing else self.spelled_anew(args))
-
-    def spelled_anew(self, args: list[str]) -> list[str]:
-        """Replace old names of options, with a note on each, and refuse those that went."""
-        words = list[str]()
+        words = list(args)
         verbose = next((parameter for parameter in self.params if parameter.name == "verbose"), None)
         for place, word in enumerate(args):
-            name, sign, value = word.partition("=")
-            if name in self.gone:
+            name = word.partition("=")[0]
+            if name in self.gone and not ctx.resilient_parsing:
                 message = f"{name} is no longer an option: {self.gone[name]}"
                 raise Refusal(message)
-            new, why = self.renamed.get(name, (name, ""))
-            if why:
-                say(f"{name} is now called {new}; {why}")
             # What follows --verbose may be a file.
             following = args[place + 1] if place + 1 < len(args) else ""
             if word == "--verbose" and verbose is not None and not verbose.type.are_meant(following):  # type: ignore[attr-defined]
-                new = "--verbose=all"
-            words.append(f"{new}{sign}{value}")
-        return words
+                words[place] = "--verbose=all"
+        return super().parse_args(ctx, words)
 
 
 #: A file of options that commands of earlier releases read.

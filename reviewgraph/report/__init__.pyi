@@ -11,5 +11,4 @@ from .charts import tally as tally
 from .check import loads as loads
 from .check import not_counted as not_counted
 from .codes import Codes as Codes
-from .grouping import grouping_of as grouping_of
-from .groups import group_map as group_map
+from .groups import grouping_of as grouping_of

@@ -14,8 +14,8 @@ import pytest
 
 import lsc
 import reviewgraph as rg
-from reviewgraph.report import Bar, BarChart, group_map, tally
-from reviewgraph.report.groups import Groups
+from reviewgraph.report import Bar, BarChart, tally
+from reviewgraph.report.groups import Groups, group_map
 from reviewgraph.report.pictures import LETTER, NARROW, WIDE
 
 
