@@ -2,7 +2,6 @@ from .charts import MOST as MOST
 from .charts import Bar as Bar
 from .charts import BarChart as BarChart
 from .charts import ComparedChart as ComparedChart
-from .charts import MapChart as MapChart
 from .charts import Ranked as Ranked
 from .charts import RankedChart as RankedChart
 from .charts import chart as chart

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from reviewgraph._base.arrays import snapped
 from reviewgraph._base.page import Picture
 from reviewgraph._base.text import ranging
-from reviewgraph.report.groups import Groups, group_map, kinds_of, lay_out, node_radii
 from reviewgraph.report.pictures import LETTER, NAMED, Drawing, Labels, Scale, across, legend, mark, upward
 
 if TYPE_CHECKING:
@@ -28,10 +27,6 @@ MARKERS = {
     "up": ("^", "C2", "C2"),
     "down": ("v", "C3", "C3"),
 }
-#: Colours of groups on a map, by kind.
-COLOURS = {"group": "C0", "hanging": "C1", "apart": "C3"}
-#: Units in which the circles of a map are packed.
-SIDE = 760.0
 
 Worded = Callable[[str], str]
 
@@ -367,45 +362,3 @@ def _finish(ax: Axes, along: str, up: str, line: tuple[float, str] | None, worde
     ax.set_ylabel(worded(up))
     if ax.get_legend_handles_labels()[1]:
         ax.legend(fontsize="small")
-
-
-@dataclass(frozen=True, eq=False)
-class MapChart:
-    """The map of groups."""
-
-    groups: Groups
-
-    def __call__(self, width: int) -> Drawing:
-        """Return the map as SVG."""
-        return group_map(self.groups, width)
-
-    def on(self, ax: Axes, worded: Worded) -> None:
-        """Draw circles, lines for shared papers, and dashed ones for planned reviews; places have no unit."""
-        from matplotlib.collections import LineCollection, PatchCollection
-        from matplotlib.patches import Circle
-
-        groups = self.groups
-        radius = node_radii(groups, SIDE)
-        place, _ = lay_out(groups.spread, radius, groups.pieces, SIDE)
-        n = len(groups.names)
-        ax.add_collection(LineCollection([*place[groups.joined]], colors="0.7", linewidths=1, zorder=1))
-        if groups.extra.size:
-            extra: Any = {"colors": "C2", "linestyles": "dashed", "linewidths": 1.5, "label": worded("extra review")}
-            ax.add_collection(LineCollection([*place[groups.extra]], zorder=1, **extra))
-        ax.scatter(place[n:, 0], place[n:, 1], marker="D", s=12, color="0.5", zorder=2)
-        kinds = np.array(kinds_of(groups.piece, groups.hanging))
-        meanings = {"group": "group, as large as its papers", "hanging": "hangs by one paper", "apart": "cut off"}
-        for kind in dict.fromkeys(kinds.tolist()):
-            chosen = np.flatnonzero(kinds == kind).tolist()
-            circles = [Circle((place[k, 0], place[k, 1]), radius[k]) for k in chosen]
-            ax.add_collection(PatchCollection(circles, facecolor=COLOURS[kind], edgecolor="white", zorder=2))
-            ax.scatter([], [], color=COLOURS[kind], label=worded(meanings[kind]))
-        for number in range(min(n, 40)):
-            x, y = place[number].tolist()
-            ax.text(x, y, str(number + 1), ha="center", va="center", fontsize="small", color="white", zorder=3)
-        ax.set_aspect("equal")
-        ax.set_xlim(-4.0, SIDE + 4.0)
-        ax.set_ylim(float((place[:, 1] + radius).max()) + 1.0, -1.0)
-        ax.set_xticks([])
-        ax.set_yticks([])
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize="small")

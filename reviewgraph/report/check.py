@@ -25,7 +25,7 @@ from reviewgraph._base.text import LISTED, counted, listed, noun, percent, rangi
 from reviewgraph.graph.check import unreviewed
 from reviewgraph.graph.levels import Connected, level_named
 from reviewgraph.graph.precision import Assumptions
-from reviewgraph.report.charts import Bar, BarChart, MapChart, chart, tally
+from reviewgraph.report.charts import Bar, BarChart, chart, tally
 from reviewgraph.report.groups import MOST, grouping_of
 from reviewgraph.report.rows import SHOWN, first_rows
 
@@ -309,7 +309,7 @@ def _groups(report: Report) -> list[Part]:
     parts: list[Part] = []
     if len(grouping) > 1:
         words = _map_words(grouping)
-        parts.append(Picture("groups", "The map of groups", words, MapChart(grouping.map())))
+        parts.append(Picture("groups", "The map of groups", words, grouping.map()))
     missing = f"{counted(report.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     level = "none" if report.level is None else f"{report.level} ({level_named(report.level).term})"
     parts.append(

@@ -10,10 +10,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import first_labels
 from reviewgraph._base.text import listed
 from reviewgraph.report.pictures import Drawing, Labels, legend, mark
@@ -196,42 +197,46 @@ class Groups:
                 place[nodes] = _spread(nodes.size, np.searchsorted(nodes, links[inner]))
         return place
 
+    def __call__(self, width: int) -> Drawing:
+        """Return the map as SVG."""
+        n = len(self.names)
+        few = n <= FEW
+        radius = node_radii(self, width)
+        size = radius[:n]
+        links = self.joined
+        place, height = lay_out(self.spread, radius, self.pieces, width - 2)
+        meanings = [("group", "group, as large as its papers")]
+        meanings += [("hanging", "hangs by one paper")] if self.hanging.any() else []
+        meanings += [("apart", "cut off")] if self.piece.any() else []
+        meanings += [("link extra", "extra review")] if self.extra.size else []
+        drawing = Drawing(width, 0)
+        top = legend(drawing, meanings) + 10
+        drawing.height = top + height + 18
+        place = place + np.array([1.0, top])
+        _lines(drawing, place, links[~self.thin], "link" if len(links) < 600 else "link faint")
+        _lines(drawing, place, links[self.thin], "link weak")
+        _lines(drawing, place, self.extra, "link extra")
+        if few:
+            for name, cut, (x, y) in zip(self.papers, self.cut.tolist(), place[n:].tolist(), strict=True):
+                mark(drawing, x, y, "diamond" if cut else "paper", name)
+        kinds = kinds_of(self.piece, self.hanging)
+        for number, ((x, y), rim) in enumerate(zip(place[:n].tolist(), size.tolist(), strict=True)):
+            mark(drawing, x, y, kinds[number], self.names[number], rim)
+            if rim >= INSIDE:
+                drawing.text(x, y + 4, str(number + 1), f"inside {kinds[number]}", "middle")
+        _labels(drawing, self, place if few else place[:n], radius if few else size, top - 6)
+        return drawing
+
+    def on(self, ax: Any, worded: Any) -> None:
+        """Refuse axes: places on a map have no unit."""
+        message = "plot: the map of groups has no axes, and is drawn as SVG alone; write it with save('map.svg')"
+        raise InputError(message)
+
 
 def node_radii(groups: Groups, width: float) -> FloatArray:
     """Return the radii of the circles of groups, then of the marks of shared papers."""
     few = len(groups.names) <= FEW
     return np.concatenate([radii(groups.sizes, width), np.full(len(groups.papers), 4.0 if few else 0.5)])
-
-
-def group_map(groups: Groups, width: int) -> Drawing:
-    """Draw the map at a width."""
-    n = len(groups.names)
-    few = n <= FEW
-    radius = node_radii(groups, width)
-    size = radius[:n]
-    links = groups.joined
-    place, height = lay_out(groups.spread, radius, groups.pieces, width - 2)
-    meanings = [("group", "group, as large as its papers")]
-    meanings += [("hanging", "hangs by one paper")] if groups.hanging.any() else []
-    meanings += [("apart", "cut off")] if groups.piece.any() else []
-    meanings += [("link extra", "extra review")] if groups.extra.size else []
-    drawing = Drawing(width, 0)
-    top = legend(drawing, meanings) + 10
-    drawing.height = top + height + 18
-    place = place + np.array([1.0, top])
-    _lines(drawing, place, links[~groups.thin], "link" if len(links) < 600 else "link faint")
-    _lines(drawing, place, links[groups.thin], "link weak")
-    _lines(drawing, place, groups.extra, "link extra")
-    if few:
-        for name, cut, (x, y) in zip(groups.papers, groups.cut.tolist(), place[n:].tolist(), strict=True):
-            mark(drawing, x, y, "diamond" if cut else "paper", name)
-    kinds = kinds_of(groups.piece, groups.hanging)
-    for number, ((x, y), rim) in enumerate(zip(place[:n].tolist(), size.tolist(), strict=True)):
-        mark(drawing, x, y, kinds[number], groups.names[number], rim)
-        if rim >= INSIDE:
-            drawing.text(x, y + 4, str(number + 1), f"inside {kinds[number]}", "middle")
-    _labels(drawing, groups, place if few else place[:n], radius if few else size, top - 6)
-    return drawing
 
 
 def kinds_of(piece: IntArray, hanging: BoolArray) -> list[str]:
