@@ -239,10 +239,9 @@ def _rules(session: Session) -> PlainRules:
     barred += pairs_in(session.read("conflicts")) + pairs_in(gone.pairs if gone else None)
     affinity, conflicts = _affinities(session, table.items, table.reviewers, any_pair=True)
     fixed = dict.fromkeys(pairs_in(session.read("fixed")))
-    papers = _papers(session, params["items"], reviews.item_code)
     barred += pairs_in(read_own_papers(session, reviews.reviewers, reviews.items))
-    panels = list(_panels(session, table.reviewers, params["reviewers"], papers))
-    barred += _sharing(session, table.reviewers, table.items, params["reviewers"], papers)
+    shared, panels = _of_attributes(session, table.reviewers, reviews.items, (params["reviewers"], params["items"]))
+    barred += shared
     if institutions := session.read("institutions"):
         institution = {str(label): {"institution": name or None} for label, name in institutions.items()}
         panels.append(panel_rule(AT_MOST, "institution=1", institution))
@@ -283,21 +282,20 @@ def _assign(session: Session, answer: Answer) -> Findings:
     any_pair = params["allow_unscored"] or not params["affinity"]
     affinity, conflicts = _affinities(session, demand, loads, any_pair=any_pair)
     conflicts += pairs_in(session.read("conflicts"))
-    own = _papers(session, params["items_file"], papers)
-    conflicts += _sharing(session, loads, demand, params["reviewers_file"], own)
     phase_one, kept, previous = (session.read(name) for name in ("phase_one", "fixed", "previous"))
     first = frozenset() if phase_one is None else frozenset(table_of(phase_one).score)
     # Whoever writes the meta review of a paper is not assigned to review it.
     tables = [table for table in (phase_one, kept, previous) if table is not None]
     conflicts += [(str(reviewer), str(item)) for table in tables for reviewer, item in table.origin.meta]
-    # A pair in conflict has no affinity, even where it is fixed.
-    barred = frozenset(conflicts)
-    affinity = {pair: value for pair, value in affinity.items() if pair not in barred}
     # Fixed pairs that were reviewed in the first phase exist already.
     fixed = [pair for pair in dict.fromkeys(pairs_in(kept)) if pair not in first]
     if fixed and session.is_export(params["fixed"]):
         fixed = [(reviewer, item) for reviewer, item in fixed if item in demand]
         loads = {reviewer: (0, 0) for reviewer, _ in fixed} | loads
+    shared, panels = _of_attributes(session, loads, papers, (path, params["items_file"]))
+    # A pair in conflict has no affinity, even where it is fixed.
+    barred = frozenset([*conflicts, *shared])
+    affinity = {pair: value for pair, value in affinity.items() if pair not in barred}
     # Demands and loads are at least those of the fixed pairs.
     fixed_demand = Counter(item for _, item in fixed)
     fixed_load = Counter(reviewer for reviewer, _ in fixed)
@@ -309,7 +307,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
         barred=barred,
         fixed=tuple(fixed),
         phase_one=first,
-        panels=_panels(session, loads, params["reviewers_file"], own),
+        panels=tuple(panels),
         **{name: params[name] for name in ("target", "floor")},
         plain=not any(params[name] for name in ("authors", "max_probability")),
         sums_alone=previous is None,
@@ -345,44 +343,27 @@ def _affinities(
     return {pair: value for pair, value in total.items() if pair[0] in reviewers and pair[1] in items}, conflicts
 
 
-def _papers(session: Session, path: str | None, items: Collection[Any]) -> Mapping[str, Mapping[str, Any]]:
+def _of_attributes(
+    session: Session, reviewers: Iterable[str], items: Collection[Any], listing: tuple[str | None, str | None]
+) -> tuple[list[Pair], list[PanelRule]]:
+    """Return the conflicts and the panel rules by attributes of the listed reviewers and papers, by their files."""
     params = session.params
-    texts = [*params["at_most"], *params["at_least"]]
-    asked = params["conflict_by"] or any(map(asks_papers, texts))
-    return read_papers(session, path, items) if asked else {}
-
-
-def _attributes(session: Session, reviewers: Iterable[str], path: str | None) -> dict[str, dict[str, Any]]:
-    """Read attributes from the reviewers file and from ``--attributes``."""
+    people_file, papers_file = listing
+    rules = [(AT_MOST, text) for text in params["at_most"]] + [(AT_LEAST, text) for text in params["at_least"]]
+    by = params["conflict_by"]
+    papers: Mapping[Any, Mapping[str, Any]] = {}
+    if by or any(asks_papers(text) for _, text in rules):
+        papers = read_papers(session, papers_file, list(items))
     attributes: dict[str, dict[str, Any]] = {reviewer: {} for reviewer in reviewers}
-    for file in filter(None, (path, session.params["attributes"])):
+    for file in filter(None, (people_file, params["attributes"])):
         for reviewer, values in session.read("attributes", file).items():
             attributes.get(str(reviewer), {}).update(values)
-    return attributes
-
-
-def _sharing(
-    session: Session,
-    reviewers: Iterable[str],
-    items: Iterable[str],
-    path: str | None,
-    papers: Mapping[str, Mapping[str, Any]],
-) -> list[Pair]:
-    by = session.params["conflict_by"]
-    if by is None:
-        return []
-    with catch_warnings():
-        simplefilter("ignore")
-        return pairs_in(shared_by(by, [*reviewers], [*items], _attributes(session, reviewers, path), papers))
-
-
-def _panels(
-    session: Session, reviewers: Iterable[str], path: str | None, papers: Mapping[str, Mapping[str, Any]]
-) -> tuple[PanelRule, ...]:
-    params = session.params
-    attributes = _attributes(session, reviewers, path)
-    rules = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]))
-    return tuple(panel_rule(option, text, attributes, papers) for option, texts in rules for text in texts)
+    shared: list[Pair] = []
+    if by:
+        with catch_warnings():
+            simplefilter("ignore")
+            shared = pairs_in(shared_by(by, [*attributes], [*map(str, items)], attributes, papers))
+    return shared, [panel_rule(option, text, attributes, papers) for option, text in rules]
 
 
 def _calibrate(session: Session, answer: Answer) -> Findings:
