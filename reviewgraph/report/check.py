@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.labels import Label
     from reviewgraph.graph.check import Report, Violations
-    from reviewgraph.graph.components import Components, Structure
+    from reviewgraph.graph.components import Structure
     from reviewgraph.graph.connection import Connection
     from reviewgraph.graph.precision import Outlook
     from reviewgraph.report.groups import Grouping
@@ -320,27 +320,9 @@ def _groups(report: Report) -> list[Part]:
             ]
         )
     )
-    if report.scored_recovery_resilient:
-        parts.append(Prose(["By their scores, too, all papers are comparable for certain."]))
-    elif report.scored is not None:
-        parts.append(Prose([_by_scores(report, report.scored)]))
     if len(report.structure.connected) > 1:
         parts.append(_island_list(report.structure))
     return [*parts, *([group_table(grouping)] if len(grouping) else [])]
-
-
-def _by_scores(report: Report, scored: Components) -> str:
-    """Return which groups remain if equal and missing scores count for less."""
-    components = report.structure.doubly_connected
-    alike = scored.cover_sizes.tolist() == components.cover_sizes.tolist()
-    if alike and scored.labels.tolist() == components.labels.tolist() and not components.covers_all:
-        return "By their scores, too, these are the groups."
-    largest = counted(scored.largest_cover, "paper")
-    groups = f"the papers fall into {counted(len(scored), 'group')}, the largest of {largest}"
-    if scored.largest_cover == report.reviews.n_items:
-        groups = "ties link all papers"
-    hide = "equal scores" if report.as_of_now is None else "missing scores, and equal ones,"
-    return f"By their scores {groups}: {hide} do not show how widely a reviewer spreads them."
 
 
 def _island_list(structure: Structure) -> Listed:
