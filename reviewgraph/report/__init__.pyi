@@ -1,9 +1,7 @@
 from .charts import MOST as MOST
 from .charts import Bar as Bar
 from .charts import BarChart as BarChart
-from .charts import ComparedChart as ComparedChart
-from .charts import Ranked as Ranked
-from .charts import RankedChart as RankedChart
+from .charts import ValueChart as ValueChart
 from .charts import chart as chart
 from .charts import histogram as histogram
 from .charts import tally as tally
