@@ -67,13 +67,6 @@ class Option(click.Option):
         """Its long name without dashes; empty if it has none."""
         return next((word for word in self.opts if word.startswith("--")), "").removeprefix("--")
 
-    def get_help_extra(self, ctx: click.Context) -> Any:
-        """Return default and range for help; the range only where both bounds exist."""
-        extra = super().get_help_extra(ctx)
-        if getattr(self.type, "min", None) is None or getattr(self.type, "max", None) is None:
-            extra.pop("range", None)
-        return extra
-
 
 def option(
     group: str, *names: str, minimum: int | None = None, writes: bool = False, **settings: Any
@@ -95,43 +88,16 @@ def option(
     )
 
 
-HELP_NAMES: Final = {"help_option_names": ["-h", "--help"]}
-
-
-class PlainCommand(click.Command):
-    """A command with ``-h``; ``gone`` maps options that went to what to do instead."""
-
-    def __init__(self, *args: Any, gone: Mapping[str, str] | None = None, **settings: Any) -> None:
-        settings["context_settings"] = {**HELP_NAMES, **settings.get("context_settings", {})}
-        super().__init__(*args, **settings)
-        self.gone = gone or {}
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line; options that went are refused."""
-        words = list(args)
-        verbose = next((parameter for parameter in self.params if parameter.name == "verbose"), None)
-        for place, word in enumerate(args):
-            name = word.partition("=")[0]
-            if name in self.gone and not ctx.resilient_parsing:
-                message = f"{name} is no longer an option: {self.gone[name]}"
-                raise Refusal(message)
-            # What follows --verbose may be a file.
-            following = args[place + 1] if place + 1 < len(args) else ""
-            if word == "--verbose" and verbose is not None and not verbose.type.are_meant(following):  # type: ignore[attr-defined]
-                words[place] = "--verbose=all"
-        return super().parse_args(ctx, words)
-
-
 #: A file of options that commands of earlier releases read.
 CONFERENCE = "conference.toml"
 
 
-class Command(PlainCommand):
-    """A command with grouped help, and ``--help-all``."""
+class Command(click.Command):
+    """A command with grouped help, and ``--help-all``; ``gone`` maps options that went to what to do instead."""
 
     def __init__(self, *args: Any, gone: Mapping[str, str] | None = None, **settings: Any) -> None:
-        removed = {"--conference": "give the options of that file on the command line", **(gone or {})}
-        super().__init__(*args, gone=removed, **settings)
+        super().__init__(*args, **settings)
+        self.gone = {"--conference": "give the options of that file on the command line", **(gone or {})}
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         everything = Option(
@@ -147,7 +113,18 @@ class Command(PlainCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line, with notes on options that will be removed, and on a file that is no longer read."""
-        left = super().parse_args(ctx, args)
+        words = list(args)
+        verbose = next((parameter for parameter in self.params if parameter.name == "verbose"), None)
+        for place, word in enumerate(args):
+            name = word.partition("=")[0]
+            if name in self.gone and not ctx.resilient_parsing:
+                message = f"{name} is no longer an option: {self.gone[name]}"
+                raise Refusal(message)
+            # What follows --verbose may be a file.
+            following = args[place + 1] if place + 1 < len(args) else ""
+            if word == "--verbose" and verbose is not None and not verbose.type.are_meant(following):  # type: ignore[attr-defined]
+                words[place] = "--verbose=all"
+        left = super().parse_args(ctx, words)
         for parameter in self.params:
             typed = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
             if isinstance(parameter, Option) and parameter.old and typed:
@@ -263,7 +240,7 @@ def first_sentence(point: EntryPoint) -> str:
     return ""
 
 
-@click.group(cls=Commands, context_settings=HELP_NAMES)
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="reviewgraph")
 def main() -> None:
     """Can these review scores be compared, and if not, what is the least we must add?"""
