@@ -404,31 +404,29 @@ def _checked(function: Callable[P, R], options: type | None = None, old: Mapping
     optional = {name for name, hint in hints.items() if "None" in _parts(hint)}
     numbers = {name for name, hint in hints.items() if "float" in _parts(hint)}
     code = function.__code__
+    n_named = code.co_argcount + code.co_kwonlyargcount
     names = code.co_varnames[: code.co_argcount]
-    many = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
-    check = _refuse
-    double = in_double
+    many = code.co_varnames[n_named:]
     words = function.__qualname__.removesuffix(".__init__")
-    refused = unexpected
-    accepted = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *further)
+    accepted = (*code.co_varnames[:n_named], *further)
     is_open = bool(code.co_flags & TAKES_ANY) and options is None
-    rename = renamed
+
+    def validated(name: str, value: Any) -> Any:
+        if name in taken and not (value is None and name in optional):
+            _refuse(name, value, taken[name])
+        return in_double(value) if name in numbers else value
+
+    def validated_keyword(name: str, value: Any) -> Any:
+        if not is_open and name not in accepted:
+            raise unexpected(words, name, accepted)
+        return validated(name, value)
+
+    under_new_names = functools.partial(renamed, words, old=old or {})
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        keywords: dict[str, Any] = kwargs
-        if old and not old.keys().isdisjoint(kwargs):
-            keywords = rename(words, kwargs, old)
-        named = [(names[k] if k < len(names) else many[0], value) for k, value in enumerate(args)]
-        for name, value in [*named, *keywords.items()]:
-            if name in taken and not (value is None and name in optional):
-                check(name, value, taken[name])
-        values: Any = [double(value) if name in numbers else value for name, value in named]
-        more: Any = {name: double(value) if name in numbers else value for name, value in keywords.items()}
-        if not is_open:
-            for name in keywords:
-                if name not in accepted:
-                    raise refused(words, name, accepted)
-        return function(*values, **more)
+        values: Any = [validated(names[k] if k < len(names) else many[0], value) for k, value in enumerate(args)]
+        keywords: Any = {name: validated_keyword(name, value) for name, value in under_new_names(kwargs).items()}
+        return function(*values, **keywords)
 
     # With the globals of the function, so that inspection finds it in the function's module.
     made = FunctionType(run.__code__, function.__globals__, function.__name__, None, run.__closure__)

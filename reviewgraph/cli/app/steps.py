@@ -55,7 +55,7 @@ HINT = 15
 _CLAUSE = re.compile(r"((?:(?:With|For) [^:]*|\w+): )?.*?(?=[.;:](?:\s|$)|$)")
 #: Options that are no fields: the page chooses columns by file, and what is written; it has no exit status.
 NO_FIELDS = {"columns", "stream", "cluster", "html", "anonymous", "json", "output", "require"}
-NO_FIELDS |= {"verbose", "quiet", "color", "noun"}
+NO_FIELDS |= {"verbose", "quiet", "color"}
 #: Options that name files, and nothing else.
 _FILES = re.compile(r"FILE\b[^|]*|DIR")
 
@@ -146,7 +146,7 @@ class Step:
 def table_fields() -> list[Field]:
     """Return how the tables are written, for all commands."""
     fields = STEPS["check"].all_fields
-    return [field for field in fields if field.option.group == "Input" and field.key != "gone-after"]
+    return [field for field in fields if field.option.group == "Input"]
 
 
 STEPS = {
