@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.page import Fact, Page
-from reviewgraph._base.results import Result
+from reviewgraph._base.results import Result, Status
 from reviewgraph._base.storing import plain
-from reviewgraph._verify.answers import Answer, VerificationStatus
+from reviewgraph._verify.answers import Answer
 from reviewgraph._verify.graphs import table_of
 from reviewgraph._verify.plans import verify_check
 from reviewgraph.io.rules import AssignmentRules, PlanRules, Rules
@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     from reviewgraph._verify.answers import Findings
     from reviewgraph.graph.check import Report
     from reviewgraph.io.sides import Pairs, Valued
+
+
+class VerificationStatus(Status):
+    """What independent code found of a result."""
+
+    HOLDS = "holds", "every claim was recomputed, or follows from what was"
+    REFUTED = "refuted", "at least one claim is wrong"
+    NOT_REFUTED = "not_refuted", "nothing is wrong, and a claim could not be checked"
+
+    @property
+    def good(self) -> bool | None:
+        """Whether the result holds; None where a claim could not be checked."""
+        return None if self is VerificationStatus.NOT_REFUTED else self is VerificationStatus.HOLDS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,7 +163,7 @@ def verify(
         raise InputError(message)
     stated = replace(rules or Rules(), **given)
     findings: Findings = resolve_name(place)(result, reviews, stated, **beside)
-    return Verification(findings.outcome, result, findings)
+    return Verification(VerificationStatus(findings.outcome), result, findings)
 
 
 def of_check(report: Report, reviews: Any, rules: Rules) -> Findings:
@@ -167,7 +180,7 @@ LISTED = 10
 
 def page_of(path: str, findings: Findings) -> Page:
     """Return the verdict on an answer, with the reasons; then what was checked, and what was not."""
-    good = findings.outcome.good
+    good = VerificationStatus(findings.outcome).good
     verdict = f"{findings.outcome.capitalize().replace('_', ' ')}:"
     summary = path
     if findings.undecided:

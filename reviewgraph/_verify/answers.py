@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reviewgraph._base.errors import InputError, ReviewGraphError
-from reviewgraph._base.results import Status
 from reviewgraph.formats.files import cut
 
 if TYPE_CHECKING:
@@ -31,19 +30,6 @@ KEYS = {
 }
 #: Relative difference up to which numbers are equal: they are printed in full, but summed here in another order.
 ROUNDING = 1e-9
-
-
-class VerificationStatus(Status):
-    """What independent code found of a result."""
-
-    HOLDS = "holds", "every claim was recomputed, or follows from what was"
-    REFUTED = "refuted", "at least one claim is wrong"
-    NOT_REFUTED = "not_refuted", "nothing is wrong, and a claim could not be checked"
-
-    @property
-    def good(self) -> bool | None:
-        """Whether the result holds; None where a claim could not be checked."""
-        return None if self is VerificationStatus.NOT_REFUTED else self is VerificationStatus.HOLDS
 
 
 def is_same(claimed: Any, actual: Any, rounding: float = ROUNDING) -> bool:
@@ -125,7 +111,7 @@ class Findings:
     undecided: list[str] = field(default_factory=list)
 
     @property
-    def outcome(self) -> VerificationStatus:
+    def outcome(self) -> str:
         """``holds``, ``refuted`` or ``not_refuted``.
 
         >>> answer = Answer("check.json", "check", {})
@@ -133,8 +119,8 @@ class Findings:
         ('holds', 'not_refuted')
         """
         if self.wrong:
-            return VerificationStatus.REFUTED
-        return VerificationStatus.NOT_REFUTED if self.undecided else VerificationStatus.HOLDS
+            return "refuted"
+        return "not_refuted" if self.undecided else "holds"
 
     def expect(self, holds: bool, wrong: str) -> bool:
         """Note what is wrong unless a condition holds; return the condition."""
@@ -177,7 +163,7 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         lists = {name: value for name, value in vars(self).items() if name != "answer"}
-        return {"outcome": self.outcome, "holds": self.outcome.good is True, **lists}
+        return {"outcome": self.outcome, "holds": self.outcome == "holds", **lists}
 
 
 def expecting_keys(verifier: F) -> F:

@@ -1,7 +1,5 @@
 from .command import Command as Command
 from .command import Number as Number
-from .command import first_sentence as first_sentence
-from .command import load as load
 from .command import main as main
 from .command import option as option
 from .options import SHOWN_BY as SHOWN_BY

@@ -88,10 +88,10 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
     with made:
         session = Session.of()
         findings = _findings(session, made, answer)
-        from reviewgraph.verifying import page_of
+        from reviewgraph.verifying import VerificationStatus, page_of
 
         session.answer(findings, None, lambda shown, _: page_of(path, shown))
-    ctx.exit({True: 0, False: 1, None: 4}[findings.outcome.good])
+    ctx.exit({True: 0, False: 1, None: 4}[VerificationStatus(findings.outcome).good])
 
 
 @refusing
