@@ -113,6 +113,8 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line, with notes on options that will be removed, and on a file that is no longer read."""
+        if os.path.isfile(CONFERENCE) and not ctx.resilient_parsing:
+            say(f"{CONFERENCE} is no longer read: give its options on the command line")
         words = list(args)
         verbose = next((parameter for parameter in self.params if parameter.name == "verbose"), None)
         for place, word in enumerate(args):
@@ -129,8 +131,6 @@ class Command(click.Command):
             typed = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
             if isinstance(parameter, Option) and parameter.old and typed:
                 say(f"{parameter.opts[0]} will be removed in the next release; use {parameter.old}")
-        if os.path.isfile(CONFERENCE) and not ctx.resilient_parsing:
-            say(f"{CONFERENCE} is no longer read: give its options on the command line")
         return left
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
