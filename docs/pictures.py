@@ -68,11 +68,15 @@ def pages() -> list[Path]:
 
 
 def typed(line: str, place: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line of a console in a folder: ``reviewgraph``, if it begins so, in this process, the rest by a shell."""
+    """Run a line of a console in a folder: ``reviewgraph``, if it begins so, in this process, the rest by a shell.
+
+    A line that ends with a backslash goes on in the next.
+    """
     from click.testing import CliRunner
 
     from reviewgraph.cli import main
 
+    line = re.sub(r" *\\\n *", " ", line)
     with tempfile.TemporaryDirectory() as kept, contextlib.chdir(place):
         if own := re.match(r"reviewgraph (.*?)(?= 2?>| \||;|$)", line):
             told = CliRunner(env={"COLUMNS": "80"}).invoke(main, shlex.split(own[1]))
@@ -85,7 +89,7 @@ def typed(line: str, place: Path) -> subprocess.CompletedProcess[str]:
 def walk(page: Path, place: Path, last: str) -> None:
     """Do in a folder what a tutorial says, up to the command that contains the last words."""
     for block in BLOCK.findall(page.read_text("utf-8")):
-        for command in re.findall(r"^\$ (.*)$", block, re.M):
+        for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block, re.M):
             typed(command, place).check_returncode()
             if last in command:
                 return

@@ -273,7 +273,6 @@ class Estimate(Result):
             "hypothesis": None,
             "objective": None,
             "unique": None,
-            "units": None,
             "items": [dict(zip(columns, row, strict=True)) for row in rows],
             **self.reviews.origin.to_dict(),
         }

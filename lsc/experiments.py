@@ -6,11 +6,13 @@ other trials and the number of processes. Experiments that share a setting share
 
 from __future__ import annotations
 
+import csv
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -89,74 +91,27 @@ MEASURES = {
 Row: TypeAlias = Mapping[str, tuple[float, float]]
 
 
-def _row(precision: float, precision_std: float, gap: float, gap_std: float) -> Row:
-    return {"precision": (precision, precision_std), "gap": (gap, gap_std)}
+def _published(table: str) -> Mapping[float, Mapping[str, Row]]:
+    """Return the figures of a table of the paper, by noise and method."""
+    figures: dict[float, dict[str, dict[str, tuple[float, float]]]] = {}
+    with resources.files("lsc").joinpath("published.csv").open(encoding="utf-8") as file:
+        for line in csv.DictReader(file):
+            if line["table"] == table:
+                methods = figures.setdefault(float(line["noise"]), {})
+                measures = methods.setdefault(line["method"], {})
+                measures[line["measure"]] = float(line["mean"]), float(line["deviation"])
+    return figures
 
 
-#: Table 1, by noise and method: linear scoring functions, N = M = 1000, k = 5.
-TABLE_1: Mapping[float, Mapping[str, Row]] = {
-    0.0: {
-        "average": _row(40.0, 4.0, 0.78, 0.08),
-        "qp": _row(97.1, 1.7, 0.01, 0.01),
-        "bayesian": _row(76.2, 4.0, 0.12, 0.02),
-        "lsc-monotone": _row(91.7, 1.8, 0.02, 0.01),
-        "lsc-linear": _row(100.0, 0.0, 0.0, 0.0),
-    },
-    0.5: {
-        "average": _row(39.2, 4.5, 0.80, 0.08),
-        "qp": _row(69.2, 4.6, 0.24, 0.09),
-        "bayesian": _row(71.5, 3.1, 0.17, 0.03),
-        "lsc-monotone": _row(75.9, 2.6, 0.12, 0.02),
-        "lsc-linear": _row(80.1, 2.9, 0.08, 0.01),
-    },
-}
-
-#: The table of mixed scoring functions (Appendix B), by noise and method.
-PUBLISHED_MIXED: Mapping[float, Mapping[str, Row]] = {
-    0.0: {
-        "average": _row(39.9, 2.5, 0.70, 0.06),
-        "qp": _row(76.4, 3.0, 0.13, 0.02),
-        "bayesian": _row(54.4, 3.1, 0.40, 0.03),
-        "lsc-monotone": _row(76.4, 3.9, 0.13, 0.03),
-        "lsc-linear": _row(76.4, 3.8, 0.14, 0.02),
-        "lsc-mixed": _row(93.2, 2.5, 0.02, 0.01),
-    },
-    0.5: {
-        "average": _row(38.6, 3.5, 0.76, 0.07),
-        "qp": _row(69.8, 4.5, 0.21, 0.05),
-        "bayesian": _row(51.1, 3.6, 0.48, 0.04),
-        "lsc-monotone": _row(68.8, 3.2, 0.22, 0.02),
-        "lsc-linear": _row(67.7, 3.1, 0.22, 0.03),
-        "lsc-mixed": _row(71.1, 3.4, 0.18, 0.03),
-    },
-}
-
-
-def _ranks(l1: tuple[float, float] | None, precision: tuple[float, float], ndcg: tuple[float, float]) -> Row:
-    return {"average_precision": precision, "ndcg": ndcg, **({"average_l1": l1} if l1 else {})}
-
-
-#: The table of rank-aware measures (Appendix B), by noise and method.
-RANK: Mapping[float, Mapping[str, Row]] = {
-    0.0: {
-        "average": _ranks((209.7, 6.2), (60.8, 7.9), (45.6, 4.4)),
-        "qp": _ranks((5.5, 2.2), (99.8, 0.4), (97.9, 1.2)),
-        "bayesian": _ranks(None, (87.1, 5.7), (75.9, 4.3)),
-        "lsc-monotone": _ranks((34.4, 3.0), (99.4, 0.3), (93.9, 1.4)),
-        "lsc-linear": _ranks((0.0, 0.0), (100.0, 0.0), (100.0, 0.0)),
-    },
-    0.5: {
-        "average": _ranks((206.6, 6.6), (61.1, 6.6), (45.8, 4.4)),
-        "qp": _ranks((79.7, 14.2), (74.2, 9.0), (68.9, 6.9)),
-        "bayesian": _ranks(None, (83.2, 5.6), (71.4, 4.0)),
-        "lsc-monotone": _ranks((69.0, 2.8), (89.1, 3.7), (79.2, 2.4)),
-        "lsc-linear": _ranks((54.5, 2.0), (95.4, 1.6), (84.7, 2.3)),
-    },
-}
+#: Table 1 (linear scoring functions, N = M = 1000, k = 5), and the tables of mixed scoring functions and of rank-aware
+#: measures (Appendix B), by noise and method.
+TABLE_1 = _published("table1")
+PUBLISHED_MIXED = _published("mixed")
+RANK = _published("rank")
 
 #: "LSC (linear) can always perfectly recover": without noise for k >= 3, for N : M up to 2 : 1, and for doubly
 #: connected graphs with M = 350.
-PERFECT: Mapping[str, Row] = {"lsc-linear": _row(100.0, 0.0, 0.0, 0.0)}
+PERFECT: Mapping[str, Row] = {"lsc-linear": {"precision": (100.0, 0.0), "gap": (0.0, 0.0)}}
 
 #: Share of the papers that are accepted.
 ACCEPTED = 0.1

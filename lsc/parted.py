@@ -68,7 +68,7 @@ class InParts(Estimate):
         --------
         ``result.to_dict()["status"]`` is the status of a result.
         """
-        keys = ("method", "status", "hypothesis", "objective", "unique", "units", "items")
+        keys = ("method", "status", "hypothesis", "objective", "unique", "items")
         record = {**dict.fromkeys(keys), "method": self.method, "status": self.status.value}
         return {**record, **self.reviews.origin.to_dict(), **({} if selection is None else selection.to_dict())}
 

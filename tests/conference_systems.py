@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from tests.reviewgraph.formats.exports import as_csv, as_json, as_spreadsheet_xml, as_xlsx, as_zip
+from tests.reviewgraph.formats.exports import EASYCHAIR, as_csv, as_json, as_spreadsheet_xml, as_xlsx, as_zip
 
 Pair = tuple[str, str]
 #: Score by reviewer and paper; None is a review that is assigned and not written.
@@ -106,14 +106,13 @@ class HotCRP(Conference):
             for who in COMMITTEE
         ]
         conflicts = [[paper, "", "A", "Name", who, "Institutional"] for who, paper in barred()]
+        barring = [*named[:-2], "conflicttype"]
         return {
             "pcassignments.csv": as_csv(["paper", "action", "email", "round", "title"], assigned),
             "data.csv": as_csv(["ID", "Title", "Status", "Review", "# Reviews"], listed),
             "scores.csv": as_csv(head, scores),
             "allprefs.csv": as_csv(named, preferences),
-            "pcconflicts.csv": as_csv(
-                ["paper", "title", "given_name", "family_name", "email", "conflicttype"], conflicts
-            ),
+            "pcconflicts.csv": as_csv(barring, conflicts),
         }
 
     def take(self, upload: bytes) -> None:
@@ -202,49 +201,17 @@ class EasyChair(Conference):
 
     def files(self) -> Mapping[str, bytes]:
         numbers = {who: number for number, who in enumerate(PEOPLE, 1)}
-        reviews = [
-            [
-                number,
-                paper,
-                numbers[who],
-                "A Name",
-                1,
-                1,
-                "Fine",
-                "Overall: 1",
-                score,
-                *[""] * 4,
-                "2026-01-01",
-                "",
-                "no",
-            ]
-            for number, ((who, paper), score) in enumerate(self.written.items(), 1)
-        ]
-        reviewed = [
-            "#",
-            "submission #",
-            "member #",
-            "member name",
-            "number",
-            "version",
-            "text",
-            "scores",
-            "total score",
-        ]
-        reviewed += ["reviewer first name", "reviewer last name", "reviewer email", "reviewer person #"]
-        members = [[number, number, "A", "Name", who, "", "X", "", "PC member"] for who, number in numbers.items()]
-        committee = ["#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role"]
-        submitted = ["#", "title", "authors", "submitted", "last updated", "form fields", "keywords", "decision"]
-        submitted += ["notified", "reviews sent", "abstract", "deleted?"]
-        papers = [[paper, f"On {paper}", *[""] * 9, "no"] for paper in PAPERS]
-        wrote = ["submission #", "first name", "last name", "email", "country", "affiliation", "Web page", "person #"]
-        authors = [[paper, "A", "Name", who, "", "X", "", numbers[who], "no"] for who, paper in barred()]
-        download = {
-            "review.csv": as_csv([*reviewed, "date", "time", "attachment?"], reviews),
-            "committee.csv": as_csv(committee, members),
-            "submission.csv": as_csv(submitted, papers),
-            "author.csv": as_csv([*wrote, "corresponding?"], authors),
+        end = ["Fine", "Overall: 1"]
+        tables = {
+            "review.csv": [
+                [number, paper, numbers[who], "A Name", 1, 1, *end, score, *[""] * 4, "2026-01-01", "", "no"]
+                for number, ((who, paper), score) in enumerate(self.written.items(), 1)
+            ],
+            "committee.csv": [[number, number, "A", "Name", who, "", "X", "", ""] for who, number in numbers.items()],
+            "submission.csv": [[paper, f"On {paper}", *[""] * 9, "no"] for paper in PAPERS],
+            "author.csv": [[paper, "A", "Name", who, "", "X", "", numbers[who], "no"] for who, paper in barred()],
         }
+        download = {name: as_csv(EASYCHAIR[name].split(","), rows) for name, rows in tables.items()}
         return {"data.zip": as_zip(download)}
 
     def take(self, upload: bytes) -> None:
@@ -256,10 +223,7 @@ class START(Conference):
     def files(self) -> Mapping[str, bytes]:
         lines = (":".join([paper, *(who for who, of in self.reviews if of == paper)]) for paper in PAPERS)
         matrix = [[paper, *(4 if (who, paper) in barred() else 1 for who in PEOPLE)] for paper in PAPERS]
-        return {
-            "assignments.txt": ("\n".join(lines) + "\n").encode(),
-            "bids.csv": as_csv(["", *PEOPLE], matrix),
-        }
+        return {"assignments.txt": ("\n".join(lines) + "\n").encode(), "bids.csv": as_csv(["", *PEOPLE], matrix)}
 
     def take(self, upload: bytes) -> None:
         for line in upload.decode().splitlines():
@@ -282,13 +246,8 @@ class Pretalx(Conference):
         }
         assigned = {paper: [self.code[who] for who, of in self.reviews if of == paper] for paper in PAPERS}
         proposals = [
-            {
-                "code": self.code[paper],
-                "title": f"On {paper}",
-                "state": "submitted",
-                "speakers": speakers[paper],
-                "assigned_reviewers": assigned[paper],
-            }
+            {"code": self.code[paper], "title": f"On {paper}", "state": "submitted"}
+            | {"speakers": speakers[paper], "assigned_reviewers": assigned[paper]}
             for paper in PAPERS
         ]
         gone = {"code": "G9N3X7", "title": "Gone", "state": "withdrawn", "speakers": [], "assigned_reviewers": []}

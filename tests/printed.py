@@ -57,8 +57,8 @@ def printed(page: Path) -> list[list[str]]:
 
 
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
-#: A command in a console, and what it prints.
-COMMANDS = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.M)
+#: A command in a console, on one line or several, and what it prints.
+COMMANDS = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.M)
 
 
 def recorded(page: Path, folder: Path) -> str:

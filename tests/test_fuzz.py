@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from reviewgraph.cli import main
 from tests.fuzz_readers import CORPUS, drawn, outcome
 from tests.readers import CASES, READERS, WORDS, Case, answers
-from tests.trials import trials
+from tests.trials import sampled, trials
 
 #: More in a nightly run.
 INPUTS = trials(100)
@@ -20,7 +20,10 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="alarms of POSIX")
 
 
 def test_every_reader_has_a_whole_file_that_it_reads(tmp_path: Path) -> None:
-    answered = {case.reader for case in CASES if outcome(case, tmp_path) == "answered"}
+    answered: set[str] = set()
+    for case in CASES:
+        if case.reader not in answered and outcome(case, tmp_path) == "answered":
+            answered.add(case.reader)
     assert answered == set(READERS)
 
 
@@ -30,7 +33,12 @@ def test_damaged_files_are_answered_or_refused(tmp_path: Path) -> None:
     assert set(found.values()) == {"answered", "refused"}
 
 
-@pytest.mark.parametrize("path", sorted(CORPUS.iterdir()), ids=lambda path: path.name)
+#: Files, of which further ones of a kind have a number.
+ONCE_FAILED = sorted(CORPUS.iterdir())
+FIRST = [path for path in ONCE_FAILED if path.stem[-1] not in "234"]
+
+
+@pytest.mark.parametrize("path", sampled(ONCE_FAILED, FIRST), ids=lambda path: path.name)
 def test_what_once_failed_is_answered_or_refused(tmp_path: Path, path: Path) -> None:
     data = path.read_bytes()
     found = {reader: outcome(Case(reader, path.name, data), tmp_path) for reader in READERS}

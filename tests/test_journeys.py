@@ -30,7 +30,7 @@ from tests.conference_systems import (
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "how-to" / "upload.md"
-JOURNEY = re.compile(r"^```\n((?:reviewgraph .*\n)+)```$", re.M)
+JOURNEY = re.compile(r"^```\n((?:reviewgraph (?:.*\\\n)*.*\n)+)```$", re.M)
 
 #: The system of each section, and whether the reviews have scores: in each of its journeys, or in turn in the only one.
 SYSTEMS: dict[str, tuple[Callable[..., Conference], list[bool]]] = {
@@ -52,7 +52,9 @@ def shown() -> dict[str, list[list[str]]]:
     """Return the commands of each journey that the page shows, by section."""
     sections = (part.partition("\n") for part in PAGE.read_text("utf-8").split("\n## ")[1:])
     return {
-        name: [block.splitlines() for block in JOURNEY.findall(text)] for name, _, text in sections if name in SYSTEMS
+        name: [block.replace("\\\n", " ").splitlines() for block in JOURNEY.findall(text)]
+        for name, _, text in sections
+        if name in SYSTEMS
     }
 
 
@@ -133,8 +135,9 @@ def test_the_three_commands_of_the_readme_run_on_exports_of_hotcrp(
     conference = HotCRP()
     export(conference)
     (block,) = JOURNEY.findall((ROOT / "README.md").read_text("utf-8"))
-    for command in block.splitlines():
+    commands = block.replace("\\\n", " ").splitlines()
+    for command in commands:
         told = run(command)
         assert told.exit_code == 0, told.output
-    assert len(block.splitlines()) == 3
+    assert len(commands) == 3
     conference.take(Path("upload.csv").read_bytes())

@@ -33,11 +33,10 @@ OF_CHAIRS = {
         ("plan", *STARTED, "--to", "hotcrp", "-o", "upload.csv"),
         ("plan", *STARTED, "--min-reviews", "3", "--spare", "0"),
         ("assign", *WANTED, "--conflicts", "labconf-pcconflicts.csv"),
-        ("assign", *WANTED, "--load", "1"),
         ("assign", *BIDDING, "--conflicts", "labconf-pcconflicts.csv", "--html", "report.html"),
         ("assign", *BIDDING, "--conflicts", "labconf-pcconflicts.csv", "--to", "hotcrp", "-o", "upload.csv"),
         ("assign", *BIDDING, "--fixed", "labconf-pcassignments.csv", "-o", "upload.csv"),
-        ("assign", *BIDDING, "--load", "4", "-o", "upload.csv"),
+        ("assign", *WANTED, "--load", "4", "-o", "upload.csv"),
     ),
     "stage2": (
         ("check", *SCORED),

@@ -101,6 +101,7 @@ def from_frame(*, criteria: Any, **columns: Any) -> Callable[[], Any]:
     return lambda: list(Reviews(FRAME.assign(**columns), criteria=criteria).criteria)
 
 
+PIVOT = FRAME.pivot(index="paper", columns="reviewer", values="score")
 LABELLED = pd.DataFrame(CONFLICTS, index=WIDER.reviewers, columns=WIDER.items)
 NUMBERED = Reviews([(j, i, 1.0) for j in range(1, 5) for i in range(1, 5) if j != i])
 
@@ -148,33 +149,13 @@ READ = [
     ),
     Trap("reviewers in the index", reads(FRAME.set_index("reviewer")), RIGHT),
     Trap("columns of two levels", reads(FRAME.pivot(index="paper", columns="reviewer")), error="one level of column"),
-    Trap(
-        "a pivot filled with 0",
-        reads(FRAME.pivot(index="paper", columns="reviewer", values="score").fillna(0)),
-        error="may be scores or no reviews",
-    ),
-    Trap(
-        "a pivot without names",
-        reads(FRAME.pivot(index="paper", columns="reviewer", values="score").rename_axis(index=None, columns=None)),
-        error="wide table",
-    ),
-    Trap(
-        "a pivot with its index reset",
-        reads(FRAME.pivot(index="paper", columns="reviewer", values="score").reset_index()),
-        error="wide table",
-    ),
-    Trap(
-        "a pivot of text",
-        reads(FRAME.astype(str).pivot(index="paper", columns="reviewer", values="score")),
-        error="expected numbers in every column",
-    ),
+    Trap("a pivot filled with 0", reads(PIVOT.fillna(0)), error="may be scores or no reviews"),
+    Trap("a pivot without names", reads(PIVOT.rename_axis(index=None, columns=None)), error="wide table"),
+    Trap("a pivot with its index reset", reads(PIVOT.reset_index()), error="wide table"),
+    Trap("a pivot of text", reads(PIVOT.astype(str)), error="expected numbers in every column"),
     Trap(
         "a pivot with a reviewer twice",
-        reads(
-            FRAME.pivot(index="paper", columns="reviewer", values="score")
-            .set_axis(["ann", "ann", "cy", "dan"], axis=1)
-            .rename_axis(columns="reviewer")
-        ),
+        reads(PIVOT.set_axis(["ann", "ann", "cy", "dan"], axis=1).rename_axis(columns="reviewer")),
         error="'ann' twice",
     ),
     Trap("named tuples with an index", reads(list(FRAME.itertuples())), RIGHT),
@@ -261,16 +242,8 @@ READ = [
 GRAPHS = [
     Trap("a graph whose nodes have `bipartite`", reads(graph()), RIGHT),
     Trap("a graph without `bipartite`", reads(graph(sides=False)), error="set the attribute of every vertex"),
-    Trap(
-        "the reviewers as an argument",
-        lambda: Reviews(graph(sides=False), reviewers=PEOPLE).to_dict(),
-        RIGHT,
-    ),
-    Trap(
-        "reviewers who are not in the graph",
-        lambda: Reviews(graph(), reviewers=["eve"]),
-        error="found 'eve'",
-    ),
+    Trap("the reviewers as an argument", lambda: Reviews(graph(sides=False), reviewers=PEOPLE).to_dict(), RIGHT),
+    Trap("reviewers who are not in the graph", lambda: Reviews(graph(), reviewers=["eve"]), error="found 'eve'"),
     Trap("an incomplete list of reviewers", lambda: Reviews(graph(), reviewers=["ann"]), error="both items"),
     Trap(
         "`bipartite` exchanged, with e-mail addresses",

@@ -1,12 +1,12 @@
-"""Choice among several minimisers: nearest to straight lines, then to one common line.
+"""Choice among several minimisers: nearest to straight lines, and a little to one common line.
 
-All minimisers have the same noise, so their qualities form a polyhedron. Two quadratic programmes over it select one
+All minimisers have the same noise, so their qualities form a polyhedron. A quadratic programme over it selects one
 point, independent of labels and of the solver's path.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,140 +25,93 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
+#: Weight of the distance from the common line, beside that from lines of the reviewers' own.
+COMMON = 1e-6
 #: Tolerances, tried in turn where rounding prevents the tighter.
 TOLERANCES = (1e-13, 1e-11, 1e-9)
 MAX_ITERATIONS = 300
 
 
-class Face(NamedTuple):
-    """Polyhedron ``equal @ v == right``, ``rising @ v >= least``; v are the qualities and further variables."""
-
-    equal: sp.csr_array
-    right: FloatArray
-    rising: sp.csr_array
-    least: FloatArray
-
-    def over(self, n_variables: int) -> Face:
-        """Return the polyhedron over further variables, which are free."""
-        for matrix in (self.equal, self.rising):
-            matrix.resize(matrix.shape[0], n_variables)
-        return self
-
-
 def nearest_to_lines(programme: Programme, solution: Minimiser) -> Minimiser:
-    """Return, among the minimisers of a programme, the one nearest to lines, then to one common line.
+    """Return, among the minimisers of a programme, the one nearest to lines, and a little to one common line.
 
-    First minimise the sum, over reviewers who are not linear, of the squared distances of their qualities from a line
-    in their scores; then the squared distance of all reviews from one common line. ``solution`` is any minimiser; it is
-    returned where Clarabel ends without a solution.
+    It minimises the sum, over reviewers who are not linear, of the squared distances of their qualities from a line in
+    their scores, plus ``COMMON`` times the squared distance of all reviews from one common line. ``solution`` is any
+    minimiser; it is returned where Clarabel ends without a solution.
     """
-    scaled, units = in_units(programme)
-    quality, perceived = ((value - units.origin) / units.unit for value in (solution.quality, solution.perceived))
-    chosen = _nearest(scaled, quality, perceived)
-    if chosen is None:
-        return solution
-    noise = solution.perceived - solution.quality[programme.item]
-    quality_chosen = units.origin + units.unit * chosen
-    quality_chosen[programme.is_reference] = programme.reference[programme.is_reference]
-    return solution._replace(quality=quality_chosen, perceived=quality_chosen[programme.item] + noise)
-
-
-def _nearest(programme: Programme, quality: FloatArray, perceived: FloatArray) -> FloatArray | None:
-    """Return the qualities, in units in which scores are of order one."""
-    import scipy.sparse as sp
-
-    size = programme.n_items
-    item = pick(programme.item, size)
-    face = _face(programme, item, quality, perceived)
-    start = quality
-    lines = _own_lines(programme, item)
-    if lines is not None:
-        face = face.over(lines.shape[1])
-        straight = _minimise_over(lines, face, start)
-        if straight is None:
-            return None
-        start = straight
-        equal = sp.vstack([face.equal, lines], format="csr")
-        face = face._replace(equal=equal, right=np.append(face.right, lines @ straight))
-    # The slope of the common line, the last variable but one, is at least the lowest bound. (Where all slopes are fixed
-    # only shifts of groups are open, which the reported scale settles.)
-    width = face.equal.shape[1] + 2
-    between = sp.csr_array((programme.item.size, width - 2 - size))
-    line = np.column_stack([-programme.score, -np.ones(programme.item.size)])
-    common = sp.hstack([item, between, sp.csr_array(line)], format="csr")
-    face = face.over(width)
-    rising = sp.vstack([face.rising, pick(np.array([width - 2]), width)], format="csr")
-    face = face._replace(rising=rising, least=np.append(face.least, programme.lower.min()))
-    chosen = _minimise_over(common, face, start)
-    return None if chosen is None else chosen[:size]
-
-
-def _face(programme: Programme, item: sp.csr_array, quality: FloatArray, perceived: FloatArray) -> Face:
-    """Return the constraints given the noise, relaxed by as much as the solution violates them."""
-    import scipy.sparse as sp
-
-    noise = perceived - quality[programme.item]
-    references = np.flatnonzero(programme.is_reference)
-    equal = []
-    right = []
-    rising = [sp.csr_array((0, programme.n_items))]
-    least = [np.empty(0)]
-    for rows in equalities(programme):
-        equal.append(rows.matrix @ item)
-        right.append(rows.matrix @ quality[programme.item])
-    for rows in inequalities(programme):
-        rising.append(rows.matrix @ item)
-        least.append(np.minimum(rows.low, rows.matrix @ perceived) - rows.matrix @ noise)
-    equal.append(pick(references, programme.n_items))
-    right.append(programme.reference[references])
-    return Face(
-        sp.vstack(equal, format="csr"), np.concatenate(right), sp.vstack(rising, format="csr"), np.concatenate(least)
-    )
-
-
-def _own_lines(programme: Programme, item: sp.csr_array) -> sp.csr_array | None:
-    """Return the distances of the qualities of reviewers who need not be linear from a line in their scores.
-
-    Over qualities, slopes and offsets, (N + 2M,); None without such reviewers.
-    """
-    import scipy.sparse as sp
-
-    loads = np.diff(programme.start)
-    owner = np.repeat(np.arange(loads.size), loads)
-    highest = np.full(loads.size, -np.inf)
-    highest[owner] = programme.score  # ascending: the last assignment is the largest
-    not_straight = (programme.shape != LINEAR) & (loads > 0)
-    not_straight[not_straight] &= highest[not_straight] > programme.score[programme.start[:-1][not_straight]]
-    review = np.flatnonzero(not_straight[owner])
-    if not review.size:
-        return None
-    reviewer_of = pick(np.searchsorted(np.flatnonzero(not_straight), owner[review]), int(not_straight.sum()))
-    rise = programme.score[review] - programme.score[programme.start[owner[review]]]
-    return sp.hstack([item[review], -sp.diags_array(rise) @ reviewer_of, -reviewer_of], format="csr")
-
-
-def _minimise_over(distance: sp.csr_array, face: Face, start: FloatArray) -> FloatArray | None:
-    """Minimise squared distances over a face, from a point padded with zeros; None if that fails."""
     import clarabel
     import scipy.sparse as sp
 
-    # In differences from a solution: zeros stay exactly zero.
-    origin = np.zeros(distance.shape[1])
-    origin[: start.size] = start
-    sparse = sp.csc_array(distance)
-    square = sp.csc_matrix(sp.triu(sparse.T @ sparse))
-    linear = sparse.T @ (sparse @ origin)
-    matrix = sp.csc_matrix(sp.vstack([face.equal, -face.rising]))
-    values = np.concatenate([face.right - face.equal @ origin, face.rising @ origin - face.least])
-    cones = [clarabel.ZeroConeT(face.right.size), clarabel.NonnegativeConeT(face.least.size)]
+    scaled, units = in_units(programme)
+    quality = (solution.quality - units.origin) / units.unit
+    perceived = (solution.perceived - units.origin) / units.unit
+    distance = _distances(scaled)
+    square = sp.csc_matrix(sp.triu(distance.T @ distance))
+    # In differences from the solution: zeros stay exactly zero.
+    linear = distance.T @ (distance[:, : quality.size] @ quality)
+    equal, rising, slack = _constraints(scaled, perceived, distance.shape[1])
+    matrix = sp.csc_matrix(sp.vstack([equal, -rising]))
+    values = np.concatenate([np.zeros(equal.shape[0]), slack])
+    cones = [clarabel.ZeroConeT(equal.shape[0]), clarabel.NonnegativeConeT(slack.size)]
     for tolerance in TOLERANCES:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.max_iter = MAX_ITERATIONS
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        solution = clarabel.DefaultSolver(square, linear, matrix, values, cones, settings).solve()
-        if str(solution.status) == "Solved":
+        chosen = clarabel.DefaultSolver(square, linear, matrix, values, cones, settings).solve()
+        if str(chosen.status) == "Solved":
             break
-    if str(solution.status) not in ("Solved", "AlmostSolved"):
-        return None
-    return origin + np.asarray(solution.x, np.float64)
+    if str(chosen.status) not in ("Solved", "AlmostSolved"):
+        return solution
+    noise = solution.perceived - solution.quality[programme.item]
+    moved = solution.quality + units.unit * np.asarray(chosen.x[: quality.size])
+    moved[programme.is_reference] = programme.reference[programme.is_reference]
+    return solution._replace(quality=moved, perceived=moved[programme.item] + noise)
+
+
+def _distances(programme: Programme) -> sp.csc_array:
+    """Return the distances of the qualities from lines as a matrix.
+
+    Its columns are the qualities, slopes and offsets of the reviewers who need not be linear, and slope and offset of
+    the common line.
+    """
+    import scipy.sparse as sp
+
+    item = pick(programme.item, programme.n_items)
+    start = programme.start
+    owner = np.repeat(np.arange(start.size - 1), np.diff(start))
+    rise = programme.score - programme.score[start[owner]]
+    # Reviewers with one distinct score are on a line.
+    bent = (programme.shape != LINEAR) & (np.bincount(owner, rise, start.size - 1) > 0.0)
+    review = np.flatnonzero(bent[owner])
+    reviewer_of = pick((np.cumsum(bent) - 1)[owner[review]], int(bent.sum()))
+    common = -np.sqrt(COMMON) * sp.csr_array(np.column_stack([programme.score, np.ones(owner.size)]))
+    blocks = [
+        [item[review], -sp.diags_array(rise[review]) @ reviewer_of, -reviewer_of, None],
+        [np.sqrt(COMMON) * item, None, None, common],
+    ]
+    return sp.csc_array(sp.block_array(blocks))
+
+
+def _constraints(
+    programme: Programme, perceived: FloatArray, n_variables: int
+) -> tuple[sp.csr_array, sp.csr_array, FloatArray]:
+    """Return ``equal @ v == 0`` and ``rising @ v >= -slack`` for differences from a solution, given the noise.
+
+    A constraint is relaxed by as much as the solution violates it.
+    """
+    import scipy.sparse as sp
+
+    item = pick(programme.item, programme.n_items)
+    at_least = inequalities(programme)
+    references = pick(np.flatnonzero(programme.is_reference), programme.n_items)
+    none = sp.csr_array((0, programme.n_items))
+    equal = sp.vstack([*(rows.matrix @ item for rows in equalities(programme)), references], format="csr")
+    rising = sp.vstack([*(rows.matrix @ item for rows in at_least), none], format="csr")
+    for matrix in (equal, rising):
+        matrix.resize(matrix.shape[0], n_variables)
+    # The slope of the common line, the last variable but one, is at least the lowest bound. (Where all slopes are fixed
+    # only shifts of groups are open, which the reported scale settles.)
+    slope = pick(np.array([n_variables - 2]), n_variables)
+    slack = [np.maximum(rows.matrix @ perceived - rows.low, 0.0) for rows in at_least]
+    return equal, sp.vstack([rising, slope]), np.concatenate([*slack, [-programme.lower.min()]])

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -73,9 +72,6 @@ VALUE_ROUNDING = 1e-11
 #: Default gradient tolerance and maximum number of Newton steps.
 TOLERANCE = 1e-9
 MAX_ITERATIONS = 1000
-
-#: Number of items from which reviews of linear reviewers are laid out for sequential access, and single items removed.
-MANY_ITEMS = 200_000
 
 #: Callback for progress.
 Listener: TypeAlias = Callable[[Progress], object]
@@ -259,9 +255,8 @@ def minimise(
     if len(programme.item) == 0:
         quality = np.where(programme.is_reference, programme.reference, 0.0)
         return Minimiser(quality, np.zeros(0), 0.0, 0, True, "no reviews: nothing to solve")
-    # Passes in memory order pay off where all reviewers are linear and their items exceed the cache.
-    by_passes = programme.n_items >= MANY_ITEMS and bool(np.all(programme.shape == LINEAR))
-    lean, keep = without_singles(programme) if by_passes else (programme, None)
+    linear = bool(np.all(programme.shape == LINEAR))
+    lean, keep = without_singles(programme) if linear else (programme, None)
     # In the solver's units, from the average of centred scores or from the given start.
     table, common, units = tabulate(lean)
     fixed = np.ascontiguousarray(lean.is_reference, dtype=np.bool_)
@@ -269,9 +264,9 @@ def minimise(
     average = np.bincount(table.item, table.score, lean.n_items) / np.maximum(degree, 1.0)
     begin = average if start is None else (start - units.origin) / units.unit
     begin = np.where(fixed, (lean.reference - units.origin) / units.unit, begin)
-    if by_passes:
-        table = replace(table, score=table.unit)  # kernels for lines read unit scores only
-        merit: Merit | Passes = Passes(in_memory(table, lean.n_items), len(table.kind), common, fixed)
+    merit: Merit | Passes
+    if linear:
+        merit = Passes(in_memory(table, lean.n_items), len(table.kind), common, fixed)
     else:
         merit = Merit(table, common, fixed)
     run = descend(merit, begin, tolerance, max_iterations, progress, last_stage_only=start is not None)

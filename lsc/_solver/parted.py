@@ -9,9 +9,9 @@ import numpy as np
 
 from lsc._model.formulation import Minimiser, order_by_score, tied_up_to_rounding
 from lsc._solver import newton
-from lsc._solver.kernels.lines import Common, extrapolate_singles
+from lsc._solver.kernels.lines import Common, Lines, extrapolate_singles
 from lsc._solver.newton import TOLERANCE, Listener, descend
-from lsc._solver.passes import Lines, Passes, lines_of, reviews_to_keep, unit_slopes
+from lsc._solver.passes import Passes, lines_of, reviews_to_keep, unit_slopes
 from lsc._solver.tabulating import centred
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph.parts import Part, Parts, Vectors
@@ -58,7 +58,7 @@ def minimise_parts(
     largest, totals = zip(*results, strict=True)
     n_scored = int(degree.sum())
     mean = sum(totals) / n_scored
-    rows = parts.derive(_ordered, (degree,), max(largest), N >= newton.MANY_ITEMS)
+    rows = parts.derive(_ordered, (degree,), max(largest))
 
     # Units: scores of spread 1, lower slope 1; the common line uses the scores that were kept.
     (count, tilt, centred_total), results = rows.map(_sums, (np.zeros(N),), mean)
@@ -71,7 +71,7 @@ def minimise_parts(
     shift = raw_total / n_kept
     spread = (raw_squares - shift * raw_total) / factor**2
     common = Common(count, (tilt - shift * count) / factor, spread, n_kept, lower / unit, upper / unit)
-    lines = rows.derive(_lines, (np.zeros(N),), factor, (lower / unit, upper / unit))
+    lines = rows.derive(_lines, (), factor, (lower / unit, upper / unit))
 
     begin = centred_total / factor / np.maximum(count, 1.0)
     reviewed = degree > 0
@@ -83,9 +83,8 @@ def minimise_parts(
         if last_stage_only and not converged:  # the first solution stands
             break
         quality = np.where(count > 0.0, scale * run.x, 0.0)
-        if N >= newton.MANY_ITEMS:
-            (of_singles,), _ = rows.map(_extrapolated, (quality,), hypothesis.bounds)
-            quality = quality + of_singles
+        (of_singles,), _ = rows.map(_extrapolated, (quality,), hypothesis.bounds)
+        quality = quality + of_singles
         quality = np.where(reviewed, quality - float(quality[reviewed].mean()), 0.0)
         objective = scale * scale * merit.squares
         solution = Minimiser(quality, np.empty(0), objective, run.iterations, converged, message)
@@ -102,14 +101,12 @@ def _overview(part: Part, vectors: Vectors) -> tuple[Vectors, tuple[float, float
     return (degree,), (float(np.abs(part.score).max(initial=0.0)), float(part.score.sum()))
 
 
-def _ordered(part: Part, vectors: Vectors, largest: float, without_singles: bool) -> Ordered:
+def _ordered(part: Part, vectors: Vectors, largest: float) -> Ordered:
     """Sort the reviews of a part by score, and leave out single items."""
     order = order_by_score(part.start, part.score)
     item = part.item[order]
     score = tied_up_to_rounding(part.score[order], part.reviewer, largest)
-    if without_singles:
-        return Ordered(part.start, item, score, *reviews_to_keep(part.start, item, score, vectors[0]))
-    return Ordered(part.start, item, score, np.ones(item.size, np.bool_), part.start)
+    return Ordered(part.start, item, score, *reviews_to_keep(part.start, item, score, vectors[0]))
 
 
 def _sums(rows: Ordered, vectors: Vectors, mean: float) -> tuple[Vectors, FloatArray]:
@@ -129,7 +126,7 @@ def _lines(rows: Ordered, vectors: Vectors, factor: float, bounds: tuple[float, 
     deviation = centred(score, start, reviewer)
     norm = np.sqrt(np.bincount(reviewer, deviation * deviation, start.size - 1))
     unit = deviation / np.where(norm > 0.0, norm, 1.0)[reviewer]
-    return lines_of(start, item, unit, unit_slopes(norm / factor, *bounds), vectors[0].size)
+    return lines_of(start, item, unit, unit_slopes(norm / factor, *bounds))
 
 
 def _extrapolated(rows: Ordered, vectors: Vectors, bounds: tuple[float, float]) -> tuple[Vectors, None]:

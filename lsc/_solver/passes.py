@@ -1,51 +1,40 @@
 """The objective of the Newton solver, its gradient and its Newton directions.
 
-For many linear reviewers both take passes over the parts of a table, wherever these are; sums are added in a fixed
-order, so results do not depend on the number of processors. The
-layout makes a pass read memory sequentially, since random access to millions of items is limited by latency: items are
-cut into blocks that fit in the cache, and each review has a slot, block by block. Qualities are gathered to the slots,
-reviewers read theirs from as many ascending slots as there are blocks and write results there, which are added to the
-items block by block.
+If all reviewers are linear, both take passes over the parts of a table, wherever these are; sums are added in a fixed
+order, so results do not depend on the number of processors. Other reviewers have a matrix.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lsc._model.formulation import Minimiser, Programme
-from lsc._model.hypotheses import IDLE, LINEAR
 from lsc._solver.kernels.blocks import assemble, descend_gradients, start_gradients, system_of
 from lsc._solver.kernels.lines import (
     Common,
-    Descent,
-    Gradients,
-    Part,
-    combine,
-    common_diagonal,
-    common_image,
-    descend_lines,
-    evaluate,
+    Lines,
+    add_common,
+    advance,
     extrapolate_singles,
-    gather,
     keep_shared,
     line_diagonal,
     line_residuals,
-    scatter_add,
-    start_descent,
-    start_lines,
-    take_step,
-    update_search,
-    write_places,
+    turn,
 )
-from lsc._solver.kernels.projections import Table, distances, first_face, levels_of
+from lsc._solver.kernels.projections import (
+    Table,
+    distances,
+    first_face,
+    levels_of,
+    project_bent,
+    project_chains,
+)
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph.parts import LocalParts, Parts, Vectors, borders
 
@@ -78,24 +67,26 @@ class Objective(ABC):
     z: a proximal-point step, which leaves the minimisers of F unbiased.
 
     At the last point evaluated, ``squares`` is F, and ``norm`` and ``stationarity`` are the norms per review of the
-    gradients of f and of F / 2 alone.
+    gradients of f and of F / 2 alone, each item's part divided by the root of its number of reviews.
     """
 
     #: Whether some reviewer need not be linear.
-    bends = False
+    bends: bool
 
     def __init__(self, common: Common, fixed: BoolArray, weights: Weights = FIT_ALONE) -> None:
-        n = len(fixed)
         self.common = common
+        self.degree = np.asarray(common.degree)
+        self.tilt = np.asarray(common.tilt)
         self.fixed = fixed
         self.weights = weights
         self.squares = 0.0
         self.norm = 0.0
         self.stationarity = 0.0
-        self.gradients = Gradients(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
-        self.direction = np.zeros(n)
-        self._slope_free = False
         self.products = 0
+        self._slope_free = False
+        self._common_gradient = np.zeros(fixed.size)
+        self._anchor = np.zeros(fixed.size)
+        self._share = 1.0 / (common.reviews * np.maximum(self.degree, 1.0))
 
     @abstractmethod
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -103,12 +94,46 @@ class Objective(ABC):
 
     @abstractmethod
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
-        """Return the Newton direction at the last point evaluated, solved to ``tolerance``."""
+        """Return the Newton direction at the last point evaluated.
+
+        It solves ``H direction = -gradient`` to ``tolerance`` in the norm of the inverse diagonal of H.
+        """
 
     def anchor_here(self, weight: float) -> None:
         """Replace the secondary objectives by the weighted distance from the last point evaluated."""
         self.weights = Weights(0.0, weight)
-        np.asarray(self.gradients.anchor)[:] = self.gradients.tilt
+        self._anchor = self._common_gradient
+
+    def _sum_of_terms(
+        self, x: FloatArray, squares: float, fit: FloatArray, line: float = 0.0, off_lines: FloatArray | float = 0.0
+    ) -> tuple[float, FloatArray]:
+        """Return value and gradient of the objective, from F and G and half their gradients; O(N).
+
+        The distance of all qualities from one line in the raw scores is ::
+
+            T(x) = min over a, b of sum_r (x[item_r] - a score_r - b)^2,   lower <= a <= upper
+        """
+        common = self.common
+        # The common line: scores are centred, so mean and slope are orthogonal.
+        off = x - inner(self.degree, x) / common.reviews
+        moment = inner(self.tilt, x)
+        slope = moment / common.spread if common.spread > 0.0 else common.lower
+        self._slope_free = common.spread > 0.0 and common.lower < slope < common.upper
+        slope = min(max(slope, common.lower), common.upper)
+        gradient = self.degree * off
+        distance = inner(gradient, off) + slope * (slope * common.spread - 2.0 * moment)
+        gradient -= slope * self.tilt
+        self._common_gradient = gradient
+        # The sum of the terms; references have no gradient.
+        along = inner(self._anchor, x)
+        total = fit + self.weights.line * off_lines + self.weights.common * (gradient - self._anchor)
+        total[self.fixed] = 0.0
+        fit[self.fixed] = 0.0
+        self.squares = squares
+        self.norm = math.sqrt(inner(total * total, self._share))
+        self.stationarity = math.sqrt(inner(fit * fit, self._share))
+        value = 0.5 * (squares + self.weights.line * line) + self.weights.common * (0.5 * distance - along)
+        return value, total
 
 
 #: Diagonal steps of conjugate gradients after which items are clustered, from then on.
@@ -118,68 +143,53 @@ PRODUCTS = 10_000_000
 
 
 class Merit(Objective):
-    """The objective of reviews in memory."""
+    """The objective of reviews in memory, of reviewers of any class."""
+
+    bends = True
 
     def __init__(self, table: Table, common: Common, fixed: BoolArray, weights: Weights = FIT_ALONE) -> None:
         super().__init__(common, fixed, weights)
-        n = len(fixed)
         self.face = first_face(table)
         self.levels = levels_of(table)
         self.table = table
         self.perceived = np.zeros(len(table.item))
-        kind = np.asarray(table.kind)
-        self.bends = bool(np.any((kind != LINEAR) & (kind != IDLE)))
         self._clustered = False
-        entries = len(table.item)
-        if self.bends:
-            self._system = system_of(table, n)
-            entries += len(self._system.column)
-        else:
-            self._vectors = Descent(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), self.direction)
-        self._steps_at_once = 1 + PRODUCTS // max(entries, 1)
+        self._system = system_of(table, fixed.size)
+        self._steps_at_once = 1 + PRODUCTS // (len(table.item) + len(self._system.column))
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Value and gradient (zero at references); face and perceived qualities are those of ``x``."""
-        line_weight = self.weights.line if self.bends else 0.0
-        gradient = np.empty(len(x))
-        self.squares, value, self._slope_free, self.norm, self.stationarity = evaluate(
-            self.table, self.face, self.levels, self.common, self.fixed, line_weight, self.weights.common,
-            self.gradients, x, self.perceived, gradient,
-        )  # fmt: skip
-        return value, gradient
+        project_chains(self.table, self.face, self.levels, x, self.perceived)
+        project_bent(self.table, self.face, self.levels, x, self.perceived)
+        fit, off_lines = np.zeros((2, x.size))
+        with_lines = self.weights.line > 0.0
+        squares, line = distances(self.table, self.face, with_lines, x, self.perceived, fit, off_lines)
+        return self._sum_of_terms(x, squares, fit, line, off_lines)
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
-        lines = self.table, self.face, self.common
-        if not self.bends:
-            lines_of = *lines, self._slope_free, self.weights.common
-            start_lines(*lines_of, self.fixed, gradient, self._vectors)
-            self._repeat(max_steps, lambda steps: descend_lines(*lines_of, self._vectors, tolerance, steps))
-            return self.direction
         system = self._system
-        assemble(*lines, *self.weights, system, self.fixed)
+        assemble(self.table, self.face, self.common, *self.weights, system, self.fixed)
         np.negative(gradient, out=np.asarray(system.residual))
-        self.direction[:] = 0.0
-
-        def descend(steps: int) -> int:
-            return descend_gradients(*lines, self._slope_free, system, tolerance, steps, self.direction)
-
+        direction = np.zeros(gradient.size)
         # The diagonal is enough while the matrix is well-conditioned, as in the first stages; clusters continue.
         left = max_steps
         if not self._clustered:
             start_gradients(system, self.common, False)
-            left -= self._repeat(min(DIAGONAL_STEPS, max_steps), descend)
+            left -= self._descend(direction, tolerance, min(DIAGONAL_STEPS, max_steps))
             self._clustered = left > 0 and math.sqrt(system.squares) > tolerance
         if self._clustered:
             start_gradients(system, self.common, True)
-            self._repeat(left, descend)
-        return self.direction
+            self._descend(direction, tolerance, left)
+        return direction
 
-    def _repeat(self, max_steps: int, descend: Callable[[int], int]) -> int:
+    def _descend(self, direction: FloatArray, tolerance: float, max_steps: int) -> int:
         """Take up to a number of steps of conjugate gradients, not too many at once; returns those taken."""
         taken = 0
         while taken < max_steps:
             most = min(self._steps_at_once, max_steps - taken)
-            steps = descend(most)
+            steps = descend_gradients(
+                self.table, self.face, self.common, self._slope_free, self._system, tolerance, most, direction
+            )
             taken += steps
             if steps < most:
                 break
@@ -187,11 +197,10 @@ class Merit(Objective):
         return taken
 
 
-#: Maximum number of items of a block, with places of 16 bits, and minimum number of blocks.
-BLOCK = 1 << 16
-MIN_BLOCKS = 16
 #: Share of slopes that may become free or fixed before the diagonal, a preconditioner, is recomputed.
 STALE = 1 / 16
+#: Number of reviews in memory from which they are two parts, for two threads.
+MANY_REVIEWS = 500_000
 
 
 def unit_slopes(
@@ -205,67 +214,36 @@ def unit_slopes(
     return lower * norm, np.multiply(upper, norm, out=np.zeros(norm.size), where=norm > 0.0)
 
 
-class Lines(NamedTuple):
-    """The scored reviews of linear reviewers of a part of a table, and what passes over them keep.
-
-    ``slope_free``, ``diagonal_free`` (m,): which slopes are free, now and when the diagonal was last computed.
-    """
-
-    part: Part
-    slope_free: BoolArray
-    diagonal_free: BoolArray
-
-
-def lines_of(
-    start: IntArray, item: CodeArray, unit: FloatArray, bounds: tuple[FloatArray, FloatArray], n_items: int
-) -> Lines:
-    """Lay out reviews that are sorted by reviewer and score, with unit scores, and bounds on their slopes.
-
-    >>> bounds = np.zeros(2), np.ones(2)
-    >>> lines = lines_of(np.array([0, 2, 4]), np.array([17, 3, 2, 16], np.uint32), np.zeros(4), bounds, 32)
-    >>> part = lines.part
-    >>> [np.asarray(values).tolist() for values in (part.block, part.place, part.slot[8:10])], part.size
-    ([[8, 1, 1, 8], [1, 0, 1, 0], [2, 4]], 2)
-    """
-    size = max(1, min(BLOCK, -(-n_items // MIN_BLOCKS)))
-    blocks = -(-n_items // size)
-    block = (item // np.uint32(size)).astype(np.uint16)
-    slot = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=blocks))])
-    place = np.empty(item.size, np.uint16)
-    write_places(item, block, slot[:-1].copy(), size, place)
-    m = start.size - 1
-    part = Part(start, block, unit, place, *bounds, slot, size)
-    return Lines(part, np.zeros(m, np.bool_), np.ones(m, np.bool_))
+def lines_of(start: IntArray, item: CodeArray, unit: FloatArray, bounds: tuple[FloatArray, FloatArray]) -> Lines:
+    """Return reviews that are sorted by reviewer and score, with unit scores, and bounds on their slopes."""
+    reviewers = start.size - 1
+    return Lines(start, item, unit, *bounds, np.zeros(reviewers, np.bool_), np.ones(reviewers, np.bool_))
 
 
 def in_memory(table: Table, n_items: int) -> LocalParts:
-    """Lay out a table of linear reviewers in two parts, for two threads."""
+    """Return a table of linear reviewers as parts, one or two."""
     start = np.asarray(table.start)
     item = np.asarray(table.item)
     unit = np.asarray(table.unit)
     floor, ceiling = unit_slopes(np.asarray(table.norm), np.asarray(table.lower), np.asarray(table.upper))
     states = []
-    for first, last in pairwise(borders(start, 2)):
+    for first, last in pairwise(borders(start, 2 if item.size >= MANY_REVIEWS else 1)):
         rows = slice(int(start[first]), int(start[last]))
         bounds = floor[first:last], ceiling[first:last]
-        states.append(lines_of(start[first : last + 1] - rows.start, item[rows], unit[rows], bounds, n_items))
+        states.append(lines_of(start[first : last + 1] - rows.start, item[rows], unit[rows], bounds))
     return LocalParts(states, n_items)
 
 
 def perceived_of_lines(table: Table, x: FloatArray) -> FloatArray:
     """Return the perceived quality of each review of linear reviewers, shape (E,)."""
-    perceived = np.empty(len(table.item))
-    face = first_face(table)
-    start = np.asarray(table.start)
-    reviewers = start.size - 1
-    middle = int(np.searchsorted(start, start[reviewers] // 2))
-
-    def half(first: int, last: int) -> None:
-        distances(table, face, False, x, perceived, np.zeros(x.size), np.zeros(0), first, last)
-
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(half, (0, middle), (middle, reviewers)))
-    return perceived
+    size = np.diff(table.start)
+    reviewer = np.repeat(np.arange(size.size), size)
+    quality = x[np.asarray(table.item)]
+    unit = np.asarray(table.unit)
+    bounds = unit_slopes(np.asarray(table.norm), np.asarray(table.lower), np.asarray(table.upper))
+    mean = np.bincount(reviewer, quality, size.size) / np.maximum(size, 1)
+    slope = np.clip(np.bincount(reviewer, unit * quality, size.size), *bounds)
+    return np.asarray(mean[reviewer] + slope[reviewer] * unit)
 
 
 class Passes(Objective):
@@ -274,100 +252,79 @@ class Passes(Objective):
     Parameters
     ----------
     parts
-        The reviews, :class:`Lines` each.
+        The reviews, :class:`~lsc._solver.kernels.lines.Lines` each.
     n_reviewers
         Number of reviewers.
     common, fixed
         As those of :class:`Objective`.
     """
 
+    bends = False
+
     def __init__(self, parts: Parts, n_reviewers: int, common: Common, fixed: BoolArray) -> None:
         super().__init__(common, fixed)
-        n = fixed.size
         self.parts = parts
         self.n_reviewers = n_reviewers
-        self._vectors = Descent(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), self.direction)
         # Diagonal of the reviewers' terms, and how many slopes have become free or fixed since.
         self._diagonal: FloatArray | None = None
         self._changes = 0
-        self._threads = ThreadPoolExecutor(2)
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         (fit,), results = self.parts.map(_fit, (x,))
         squares, changes = zip(*results, strict=True)
-        np.asarray(self.gradients.fit)[:] = fit
-        self.squares = sum(squares)
         self._changes = sum(changes)
-        gradient = np.empty(x.size)
-        value, self._slope_free, self.norm, self.stationarity = combine(
-            self.common, self.fixed, self.squares, 0.0, 0.0, self.weights.common, self.gradients, x, gradient
-        )
-        return value, gradient
+        return self._sum_of_terms(x, sum(squares), fit)
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
-        common = self.common
-        free = self._slope_free
-        weight = self.weights.common
-        vectors = self._vectors
         # The diagonal of the matrix; that of the reviewers' terms is kept while few slopes become free or fixed.
         if self._diagonal is None or self._changes > STALE * self.n_reviewers:
             (self._diagonal,), _ = self.parts.map(_diagonal, (np.zeros(gradient.size),))
             self._changes = 0
-        common_diagonal(common, free, weight, vectors.inverse)
-        np.asarray(vectors.inverse)[:] += self._diagonal
-        # Conjugate gradients from 0: update the direction, multiply it by the matrix, and step to the minimum along it.
-        rho = sum(self._by_items(start_descent, vectors, self.fixed, gradient))
+        weight = self.weights.common
+        steep = 1.0 / self.common.spread if self._slope_free else 0.0
+        diagonal = self._diagonal + weight * (self.degree * (1.0 - self.degree / self.common.reviews))
+        diagonal -= weight * steep * self.tilt**2
+        # Conjugate gradients from 0.
+        unit = np.where(self.fixed, 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
+        residual = -unit * gradient
+        direction, search, along = np.zeros((3, gradient.size))
+        rho = inner(residual, residual)
         beta = 0.0
         for _ in range(max_steps):
             if rho <= tolerance * tolerance:
                 break
-            sums = np.sum(self._by_items(update_search, vectors, common, weight, beta), axis=0).tolist()
-            curvature, mean, slope = common_image(common, free, weight, *sums)
-            (image,), squares = self.parts.map(_multiply, (np.asarray(vectors.search),))
-            np.asarray(vectors.image)[:] += image
-            curvature += sum(squares)
+            mean, slope = turn(beta, self.common, unit, residual, search, along)
+            (image,), _ = self.parts.map(_multiply, (along,))
+            curvature = add_common(weight, mean / self.common.reviews, steep * slope, self.common, unit, along, image)
             if curvature <= 0.0:
                 break
-            new_rho = sum(self._by_items(take_step, vectors, common, rho / curvature, mean, slope))
-            beta = new_rho / rho
-            rho = new_rho
+            before = rho
+            rho = advance(rho / curvature, search, image, direction, residual)
+            beta = rho / before
             self.products += 1
-        return self.direction
-
-    def _by_items(self, kernel: Any, *arguments: Any) -> list[Any]:
-        """Run a kernel on each half of the items, in two threads; returns both results."""
-        n = self.fixed.size
-        halves = (*arguments, 0, n // 2), (*arguments, n // 2, n)
-        return list(self._threads.map(lambda half: kernel(*half), halves))
+        return unit * direction
 
 
-def _over(state: Lines, x: FloatArray, kernel: Any, *, fit: bool) -> tuple[FloatArray, float]:
-    """Gather items to slots, run a kernel on the reviewers, and add the slots by item; returns these and its result."""
-    part = state.part
-    slots = np.empty(len(part.block))
-    gather(part, x, slots)
-    total = kernel(part, state.slope_free, fit, slots, np.array(part.slot))
-    by_item = np.zeros(x.size)
-    scatter_add(part, slots, by_item)
-    return by_item, total
-
-
-def _fit(state: Lines, vectors: Vectors) -> tuple[Vectors, tuple[float, int]]:
+def _fit(lines: Lines, vectors: Vectors) -> tuple[Vectors, tuple[float, int]]:
     """Fit the lines: residuals by item, their squares, and the slopes that differ from those of the diagonal."""
-    residuals, squares = _over(state, vectors[0], line_residuals, fit=True)
-    return (residuals,), (squares, int(np.count_nonzero(state.slope_free != state.diagonal_free)))
+    residuals = np.zeros(vectors[0].size)
+    squares = line_residuals(lines, True, vectors[0], residuals)
+    changes = int(np.count_nonzero(np.asarray(lines.slope_free) != np.asarray(lines.diagonal_free)))
+    return (residuals,), (squares, changes)
 
 
-def _multiply(state: Lines, vectors: Vectors) -> tuple[Vectors, float]:
-    """Return the image of a direction, along which only free slopes change, and its curvature."""
-    image, squares = _over(state, vectors[0], line_residuals, fit=False)
-    return (image,), squares
+def _multiply(lines: Lines, vectors: Vectors) -> tuple[Vectors, None]:
+    """Return the image of a direction, along which only free slopes change."""
+    image = np.zeros(vectors[0].size)
+    line_residuals(lines, False, vectors[0], image)
+    return (image,), None
 
 
-def _diagonal(state: Lines, vectors: Vectors) -> tuple[Vectors, None]:
+def _diagonal(lines: Lines, vectors: Vectors) -> tuple[Vectors, None]:
     """Return the diagonal of the reviewers' terms, and note the slopes that are free."""
-    diagonal, _ = _over(state, vectors[0], line_diagonal, fit=False)
-    state.diagonal_free[:] = state.slope_free
+    diagonal = np.zeros(vectors[0].size)
+    line_diagonal(lines, diagonal)
+    np.asarray(lines.diagonal_free)[:] = lines.slope_free
     return (diagonal,), None
 
 

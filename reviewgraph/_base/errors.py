@@ -18,6 +18,15 @@ class InputError(ReviewGraphError, ValueError):
     """Malformed input: a file, a row, a label or an argument."""
 
 
+def refused(place: str, expected: str, found: object, remedy: str = "") -> InputError:
+    """Return the error of input that is not what was expected, with what to do about it.
+
+    >>> str(refused("rank", "a number", repr("x"), "write one"))
+    "rank: expected a number, found 'x'; write one"
+    """
+    return InputError(f"{place}: expected {expected}, found {found}{'; ' if remedy else ''}{remedy}")
+
+
 class DuplicateReview(InputError):
     """The same (reviewer, item) pair occurs twice and no policy was stated."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reviewgraph._base.errors import InputError, LabelWarning, warn
+from reviewgraph._base.errors import LabelWarning, refused, warn
 from reviewgraph._base.labels import identity
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import Columns, normalise
@@ -94,11 +94,8 @@ def shared_by(
     for who, known in (("reviewers", of_reviewer), ("papers' authors", of_item)):
         if not any(exact for exact, _ in known):
             file = "--reviewers" if known is of_reviewer else "--authors"
-            message = (
-                f"conflict_by: expected {by}s of {who}, found none; add {kind.names[0]} to their attributes, "
-                f"as a column {kind.names[0]!r} of {file}"
-            )
-            raise InputError(message)
+            column = f"add {kind.names[0]} to their attributes, as a column {kind.names[0]!r} of {file}"
+            raise refused("conflict_by", f"{by}s of {who}", "none", column)
     # Items by what their authors have, and by all that it is a part of.
     exactly: dict[str, list[int]] = {}
     widely: dict[str, list[int]] = {}

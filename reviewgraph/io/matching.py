@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -141,8 +142,8 @@ def match_pairs(
         Side("paper", pairs.item, pairs.items, papers, people),
     )
     reviewer, item = (side.matched() for side in sides)
-    settled = Settled.of(spellings, frozenset([*pairs.origin.known, *explained]))
-    _judge(Mismatch(name, "pair", sides, (reviewer < 0) | (item < 0), where), unknown, settled)
+    mismatch = Mismatch(name, "pair", sides, (reviewer < 0) | (item < 0), where)
+    _judge(mismatch, unknown, spellings, frozenset([*pairs.origin.known, *explained]))
     return reviewer, item
 
 
@@ -176,7 +177,7 @@ def match_labels(
     """
     side = Side(role, np.arange(len(labels)), labels, _numbered(known), _numbered(other))
     code = side.matched()
-    _judge(Mismatch(name, role, (side,), code < 0, where), unknown, Settled.of(spellings))
+    _judge(Mismatch(name, role, (side,), code < 0, where), unknown, spellings)
     return code
 
 
@@ -189,38 +190,6 @@ def resemblance(labels: Sequence[Label], known: Iterable[Label], role: str) -> s
 
 def _numbered(known: Iterable[Label]) -> Mapping[Label, int]:
     return {label: code for code, label in enumerate(known)}
-
-
-@dataclass(frozen=True)
-class Settled:
-    """The labels that may be unknown.
-
-    By their file, by the user, who says that they are labels of their own, or as further ones of a ``series``, such as
-    p12 or P12 where p1 to p9 are known: it is no spelling of any of these.
-    """
-
-    explained: Collection[Label] = ()
-    merge: Literal["all", "none"] | Mapping[Any, Any] | None = None
-    answer: str = ""  # how the user may say so
-    series: bool = False
-
-    @classmethod
-    def of(cls, spellings: Spellings | None, explained: Collection[Label] = ()) -> Settled:
-        """Return what spellings settle, and what a file explains."""
-        return cls(explained) if spellings is None else cls(explained, spellings.merge, APART)
-
-    def frees(
-        self, label: Label, forms: Sequence[tuple[Callable[[Label], str], Collection[str]]], shapes: Collection[str]
-    ) -> bool:
-        """Whether a label may be unknown: of those that their file explains only if it is like no known one."""
-        if self.merge == "none" or (isinstance(self.merge, Mapping) and self.merge.get(label) == label):
-            return True
-        explained = label in self.explained or (self.series and _shape(label) in shapes)
-        return explained and not any(form(label) in known_as for form, known_as in forms)
-
-
-#: No labels that may be unknown.
-NOTHING = Settled()
 
 
 @dataclass(frozen=True)
@@ -241,14 +210,14 @@ class Mismatch:
     def count_words(self) -> str:
         """Return the number of rows with an unknown label, in words."""
         size = self.unknown.size
-        several = "none" if self.missed == size else f"{self.missed:,}"
+        none = self.missed == size
+        several = "none" if none else f"{self.missed:,}"
         who = f"{several} of {counted(size, self.kind)}" if size > 1 else f"the {self.kind}"
-        singular = self.missed == 1 or several == "none"
+        singular = none or self.missed == 1
+        none = none and size > 1
         if len(self.sides) == 1:
-            return (
-                f"{who} {'is' if singular else 'are'} {'' if several == 'none' and size > 1 else 'not '}in {self.where}"
-            )
-        if several == "none" and size > 1:
+            return f"{who} {'is' if singular else 'are'} {'' if none else 'not '}in {self.where}"
+        if none:
             return f"{who} names a reviewer and a paper of {self.where}"
         return f"{who} {'names' if singular else 'name'} a reviewer or paper that is not in {self.where}"
 
@@ -282,14 +251,12 @@ class Mismatch:
             return f"; {rows:,} of {self.missed:,} match {likeness.words}: {example}", likeness.refused
         return "", False
 
-    def unsettled(self, settled: Settled) -> Mismatch:
-        """Return the same for the rows none of whose unknown labels is settled."""
+    def without(self, may_be_unknown: Callable[[Side], Callable[[Label], bool]]) -> Mismatch:
+        """Return the same for the rows none of whose unknown labels may be unknown."""
         rows = self.unknown.copy()
-        for side in self.sides if settled != NOTHING else ():
-            close = [likeness for likeness in LIKENESSES if likeness.refused or likeness.form is identity]
-            forms = [(likeness.form, likeness.of_known(side.known)) for likeness in close]
-            shapes = {shape for label in side.known if SERIES in (shape := _shape(label))}
-            free = [label not in side.known and settled.frees(label, forms, shapes) for label in side.labels]
+        for side in self.sides:
+            frees = may_be_unknown(side)
+            free = [label not in side.known and frees(label) for label in side.labels]
             rows &= ~np.array(free, np.bool_)[side.codes]
         return replace(self, unknown=rows)
 
@@ -323,27 +290,53 @@ def _shape(label: Label) -> str:
     return _DIGITS.sub(SERIES, identity(label))
 
 
-def _judge(mismatch: Mismatch, unknown: Unknown, settled: Settled = NOTHING) -> None:
+def _explained(explained: Collection[Label], *, series: bool) -> Callable[[Side], Callable[[Label], bool]]:
+    """Return which labels of a column may be unknown: those of its file that are like no known one.
+
+    With ``series`` also further ones of a series, such as p12 or P12 where p1 to p9 are known.
+    """
+
+    def of_side(side: Side) -> Callable[[Label], bool]:
+        close = [likeness for likeness in LIKENESSES if likeness.refused or likeness.form is identity]
+        forms = [(likeness.form, likeness.of_known(side.known)) for likeness in close]
+        shapes = {shape for label in side.known if SERIES in (shape := _shape(label))} if series else set()
+        return lambda label: (
+            (label in explained or _shape(label) in shapes)
+            and not any(form(label) in known_as for form, known_as in forms)
+        )
+
+    return of_side
+
+
+def _kept_apart(merge: Any, label: Label) -> bool:
+    """Whether the user says that a label is one of its own."""
+    return merge == "none" or (isinstance(merge, Mapping) and merge.get(label) == label)
+
+
+def _judge(
+    mismatch: Mismatch, unknown: Unknown, spellings: Spellings | None = None, explained: Collection[Label] = ()
+) -> None:
     """Refuse, or warn about, rows that do not match."""
     if not mismatch.missed:
         return
-    asked = unknown == "asked"
+    size = mismatch.unknown.size
     quiet = unknown in ("expected", "new")
-    # A file most of whose rows match nobody may number the papers in another way.
-    most = 2 * mismatch.missed > mismatch.unknown.size
-    lost = mismatch.unsettled(replace(settled, series=not most)) if asked else mismatch
     # What the user has settled needs no explanation.
-    unsettled = mismatch.unsettled(Settled(merge=settled.merge))
+    merge = None if spellings is None else spellings.merge
+    unsettled = mismatch.without(lambda side: partial(_kept_apart, merge)) if merge else mismatch
+    if unknown == "asked":
+        # A file most of whose rows match nobody may number the papers in another way.
+        lost = unsettled.without(_explained(explained, series=2 * mismatch.missed <= size))
+        # Conflicts alone may all be of nobody.
+        if lost.missed or unsettled.missed == size:
+            shown = lost if lost.missed else mismatch
+            why = shown.explanation()[0]
+            message = f"{shown.name}: {shown.count_words()} ({shown.examples()}){why}; {ACCEPT}"
+            raise InputError(message)
     why, by_form = unsettled.explanation()
-    # Conflicts alone may all be of nobody.
-    nothing = (unsettled if asked else mismatch).missed == mismatch.unknown.size
-    if asked and (lost.missed or nothing):
-        shown = lost if lost.missed else mismatch
-        why = shown.explanation()[0]
-        message = f"{shown.name}: {shown.count_words()} ({shown.examples()}){why}; {ACCEPT}"
-        raise InputError(message)
-    if by_form and unknown != "refused":
-        why += settled.answer
+    nothing = mismatch.missed == size and unknown != "asked"
+    if by_form and unknown != "refused" and spellings is not None:
+        why += APART
     if quiet and not why and not (nothing and unknown == "expected"):
         return
     if nothing or by_form or unknown == "refused":

@@ -13,8 +13,8 @@ import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.errors import ColumnWarning, InputError, warn
-from reviewgraph._base.labels import Label, inverse, natural_key, natural_order
+from reviewgraph._base.errors import ColumnWarning, InputError, refused, warn
+from reviewgraph._base.labels import Label, encode, natural_key
 from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import Detail, counted
 from reviewgraph.formats.audit.audit import Audit
@@ -138,14 +138,18 @@ def read_reviews(
     finds = note or partial(warn, category=ColumnWarning)
     audit = Audit(accept, finds)
     if not paths:
-        message = "read_reviews: expected one or more files, found none"
-        raise InputError(message)
+        raise refused("read_reviews", "one or more files", "none")
     # Headers are checked before any row: a wrong name of a column is refused at once, however large the files.
     if isinstance(merge, Mapping):
         refuse("merge", merge, "Mapping[str, str]")  # labels in files are text
     known = Spellings.of(merge)
     listings: list[FileRead] = []
-    declared = None if items is None else _declared(items, wanted, note, known, listings.append)
+    declared = None
+    if isinstance(items, str | os.PathLike):
+        declared = read_listing(items, columns=wanted, note=note, merge=known, read=listings.append)
+    elif items is not None:
+        papers_named = known.respelled(list(items), PAPER, "items", note)
+        declared = Listing({item: Item(None, "") for item in papers_named})
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
@@ -218,18 +222,6 @@ def read_reviews(
 
 def _say_nothing(message: object) -> None:
     pass
-
-
-def _declared(
-    items: Path | Iterable[str],
-    columns: Mapping[str, str],
-    note: Callable[[str], object] | None,
-    spellings: Spellings,
-    read: Callable[[FileRead], object],
-) -> Listing:
-    if isinstance(items, str | os.PathLike):
-        return read_listing(items, columns=columns, note=note, merge=spellings, read=read)
-    return Listing({item: Item(None, "") for item in spellings.respelled(list(items), PAPER, "items", note)})
 
 
 def _filled(scored: BoolArray, criteria: Mapping[str, FloatArray], in_any: bool = True) -> int:
@@ -374,35 +366,22 @@ def _places(parts: Sequence[Part]) -> Callable[[int], str]:
     return place
 
 
-def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[IntArray, tuple[Label, ...]]:
+def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[IntArray, Sequence[Label]]:
     """Codes of the rows of all files, and the labels in natural order, which no order of rows or files changes."""
-    values = columns[0].values
-    codes = columns[0].codes
-    further = list(declared)
-    if len(columns) > 1 or further:
-        index = {value: code for code, value in enumerate(values)}
-        parts = [codes]
-        for column in columns[1:]:
-            new = np.array([index.setdefault(value, len(index)) for value in column.values], np.int64)
-            parts.append(new[column.codes])
-        for label in further:
-            index.setdefault(label, len(index))
-        values = list(index)
-        codes = np.concatenate(parts)
-    order = natural_order(values)
-    return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
+    code, labels = encode([value for column in columns for value in column.values], declared)
+    starts = np.cumsum([0, *(len(column.values) for column in columns)]).tolist()
+    return np.concatenate([code[column.codes + start] for column, start in zip(columns, starts, strict=False)]), labels
 
 
 def _refuse_undeclared(
     labels: Sequence[Label], declared: Mapping[str, str], item: IntArray, place: Callable[[int], str]
 ) -> None:
     unknown = np.array([label not in declared for label in labels], np.bool_)
+    rows = np.flatnonzero(unknown[item])
     # One message per unknown item, at its first row.
-    first: dict[int, int] = {}
-    for row in np.flatnonzero(unknown[item]).tolist():
-        first.setdefault(int(item[row]), row)
+    _, first = np.unique(item[rows], return_index=True)
+    at = np.sort(rows[first]).tolist()
     problems = Problems()
-    at = sorted(first.values())
     problems.add_rows(
         0, at, lambda n: f"{place(at[n])}: the item {quote(str(labels[item[at[n]]]))} is not among the items given"
     )

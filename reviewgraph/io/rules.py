@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from reviewgraph._base.arguments import kinds_of, refuse, unexpected
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import refused
+from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns
 from reviewgraph.formats.side import INSTITUTION, SENIOR, SPARE, WILLING
 from reviewgraph.io.affiliations import KINDS, shared_by
 from reviewgraph.io.sides import (
     Order,
-    Unlabelled,
     are_numbers,
     by_label,
     gone_of,
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Chosen, Pairs, Valued
 
 
+#: Rules of pairs of a reviewer and an item.
+PAIRED = ("conflicts", "fixed")
 #: Rules of one number per reviewer, or per item.
 BY_REVIEWER = ("load", "min_load", "capacity")
 BY_ITEM = ("demand",)
@@ -157,11 +159,9 @@ class Rules:
                 value = list(value)
             object.__setattr__(self, field.name, _brought(field.name, value))
         if self.conflict_by not in (None, *KINDS):
-            message = f"conflict_by: expected {' or '.join(map(repr, KINDS))}, found {self.conflict_by!r}"
-            raise InputError(message)
+            raise refused("conflict_by", " or ".join(map(repr, KINDS)), repr(self.conflict_by))
         if self.author_distance not in (None, 0, 1):
-            message = f"author_distance: expected 0 or 1, found {self.author_distance!r}"
-            raise InputError(message)
+            raise refused("author_distance", "0 or 1", repr(self.author_distance))
 
     @property
     def stated(self) -> tuple[str, ...]:
@@ -173,14 +173,10 @@ class Rules:
         tables: dict[str, Any] = {}
         for name in self.stated:
             value = getattr(self, name)
-            if isinstance(value, Unlabelled):
-                pairs = name in ("conflicts", "fixed")
-                matrix = value.values
-                tables[name] = (
-                    pairs_in(matrix, name, order)
-                    if pairs
-                    else numbers_in(matrix, name, order, of_items=name in BY_ITEM)
-                )
+            if name in PAIRED and is_matrix(value):
+                tables[name] = pairs_in(value, name, order)
+            elif name in BY_REVIEWER + BY_ITEM and are_numbers(value):
+                tables[name] = numbers_in(value, name, order, of_items=name in BY_ITEM)
         return replace(self, **tables) if tables else self
 
     def _with_shared(self, reviewers: Sequence[Label], items: Sequence[Label], spellings: Spellings | None) -> Rules:
@@ -214,8 +210,7 @@ class Rules:
         known = [field.name for field in fields(self)]
         for name in names:
             if name not in known:
-                message = f"names: expected rules among {', '.join(known)}, found {name!r}"
-                raise InputError(message)
+                raise refused("names", f"rules among {', '.join(known)}", repr(name))
         return replace(self, **dict.fromkeys(names))
 
     def __repr__(self) -> str:
@@ -273,10 +268,11 @@ class AssignmentRules(PanelRules, total=False):
 
 def _brought(name: str, value: Any) -> Any:
     """Return a table in one form; labels are respelled as the reviews have them later."""
-    if name in ("conflicts", "fixed"):
-        return Unlabelled(value) if is_matrix(value) else pairs_of(value, name)
+    # Matrices and arrays have no labels until an order is known.
+    if name in PAIRED:
+        return value if is_matrix(value) else pairs_of(value, name)
     if name in BY_REVIEWER + BY_ITEM and are_numbers(value):
-        return Unlabelled(value)
+        return value
     if name in ("capacity", "institutions"):
         return by_label(value, name, REVIEWER, (SPARE if name == "capacity" else INSTITUTION).role)
     if name in ("willing", "senior"):
@@ -290,8 +286,9 @@ def _brought(name: str, value: Any) -> Any:
 
 def _shown(value: Any) -> str:
     if isinstance(value, Columns):
-        size = int(value.reviewer.size)
-        return f"{size:,} pair{'' if size == 1 else 's'}"
+        return counted(int(value.reviewer.size), "pair")
+    if hasattr(value, "shape"):
+        return f"{value.shape[0]:,} entries"
     plain = not isinstance(value, Sized) or (isinstance(value, dict | list | tuple) and len(value) <= SHOWN)
     return repr(value) if plain else f"{len(value):,} entries"
 
@@ -310,12 +307,8 @@ def stated_rules(caller: str, rules: Rules | None, given: Mapping[str, Any], hee
         return Rules(**keywords)
     for name in rules.stated:
         if name in keywords:
-            message = f"{name}: expected it once, found it in rules and beside them; drop one of the two"
-            raise InputError(message)
+            raise refused(name, "it once", "it in rules and beside them", "drop one of the two")
         if name not in heeded:
-            message = (
-                f"rules: expected only what {caller} heeds ({', '.join(heeded)}), found {name}; "
-                f"pass rules.without({name!r})"
-            )
-            raise InputError(message)
+            heeds = f"only what {caller} heeds ({', '.join(heeded)})"
+            raise refused("rules", heeds, name, f"pass rules.without({name!r})")
     return replace(rules, **keywords) if keywords else rules

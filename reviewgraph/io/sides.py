@@ -7,8 +7,7 @@ reviews have them; :mod:`reviewgraph.io.matching` then matches them with the lab
 Matrices over reviewers x items and arrays of one number per reviewer or item have no labels: they follow the order of
 what the caller passed, which Reviews, matrices and wide tables have, and rows and graphs do not have. A matrix has a
 row per reviewer, as :func:`reviewgraph.graph.to_biadjacency` writes it; a wide table of pandas has labels, which say
-how it
-is turned.
+how it is turned.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import numpy as np
 
 from reviewgraph._base.arguments import as_numbers, refuse
 from reviewgraph._base.arrays import frozen
-from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, warn
+from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, refused, warn
 from reviewgraph._base.labels import Label, as_text, first_repeated, is_null, plain_label
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
@@ -60,24 +59,17 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
     The keys of a mapping are (reviewer, item), or reviewers with several items each as values. A data frame of
     conflicts may have a column of yes and no.
     """
-    if isinstance(table, Columns):
-        return _spelled(table, name, spellings)
     if isinstance(table, Reviews):
-        return _spelled(Columns(table.reviewer, table.item, table.reviewers, table.items), name, spellings)
-    if isinstance(table, Result):
+        table = Columns(table.reviewer, table.item, table.reviewers, table.items)
+    elif isinstance(table, Result):
         table = planned_pairs(table, name)
-    frame = _frame_of(table)
-    if frame is not None:
-        reviewer, item = _conflicting(frame, name) if name == "conflicts" else _columns(frame, (REVIEWER, ITEM), name)
-        return _spelled(_encoded(reviewer, item, name), name, spellings)
-    known = _mapping_of(table, name)
-    if known is None:
-        pairs = _rows(table, name, _PAIRS, 2)
-    elif _are_rows(known, 2):
-        pairs = list(known)
-    else:
-        pairs = [(key, item) for key, items in known.items() for item in _rows(items, name, _PAIRS, 0)]
-    return _spelled(_encoded([reviewer for reviewer, _ in pairs], [item for _, item in pairs], name), name, spellings)
+    if not isinstance(table, Columns):
+        if name == "conflicts" and _has_column(_frame_of(table), CONFLICT.role):
+            reviewer, item = _conflicting(table, name)
+        else:
+            reviewer, item = _entries(table, name, (REVIEWER, ITEM), _PAIRS)
+        table = _encoded(reviewer, item, name)
+    return _spelled(table, name, spellings)
 
 
 def joined_pairs(first: Columns | None, second: Columns | None) -> Columns | None:
@@ -93,23 +85,20 @@ def joined_pairs(first: Columns | None, second: Columns | None) -> Columns | Non
     )
 
 
-def _conflicting(frame: Any, name: str) -> list[list[Any]]:
-    """Return reviewers and items of the rows of a data frame that are conflicts, by its column of yes and no if any.
+def _conflicting(table: Any, name: str) -> list[list[Any]]:
+    """Return reviewers and items of the rows of a data frame that are conflicts, by its column of yes and no.
 
     A warning counts the others, and cells that say neither are refused.
     """
     flag = CONFLICT.role
-    if not _has_column(frame, flag):
-        return _columns(frame, (REVIEWER, ITEM), name)
-    *labels, cells = _columns(frame, (REVIEWER, ITEM, flag), name)
+    *labels, cells = _entries(table, name, (REVIEWER, ITEM, flag), _PAIRS)
     meaning = {cell: CONFLICT.parse("" if is_null(cell) else as_text(cell)) for cell in dict.fromkeys(cells)}
     wrong = next((cell for cell, says in meaning.items() if says is None), None)
     barred = [row for row, cell in enumerate(cells) if meaning[cell]]
     if wrong is not None or (any(map(is_null, meaning)) and not barred):
-        cells_found = f"{wrong!r}" if wrong is not None else "empty cells and no yes"
-        message = f"{name}: expected yes or no in the column {flag.name}, found {cells_found}; "
-        message += "drop the column if all are conflicts"
-        raise InputError(message)
+        cells_found = "empty cells and no yes" if wrong is None else repr(wrong)
+        remedy = "drop the column if all are conflicts"
+        raise refused(name, f"yes or no in the column {flag.name}", cells_found, remedy)
     if len(barred) < len(cells):
         free = counted(len(cells) - len(barred), "row is", "rows are")
         warn(f"{name}: {free} no conflict by the column {flag.name}, left out; drop it to read all", ColumnWarning)
@@ -120,8 +109,7 @@ def numbered_pairs(table: Numbered, name: str, role: Role, spellings: Spellings 
     """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes."""
     if isinstance(table, Columns):
         if table.score is None:
-            message = f"{name}: expected a number for each pair, found a table of pairs without numbers"
-            raise InputError(message)
+            raise refused(name, "a number for each pair", "a table of pairs without numbers")
         return _spelled(table, name, spellings)
     reviewer, item, values = _entries(table, name, (REVIEWER, ITEM, role), _TRIPLES)
     return _spelled(replace(_encoded(reviewer, item, name), score=as_numbers(name, values)), name, spellings)
@@ -133,13 +121,16 @@ def _entries(table: Any, name: str, roles: Sequence[Role], expected: str) -> lis
     if frame is not None:
         return _columns(frame, roles, name)
     known = _mapping_of(table, name)
-    rows: list[Any]
     if known is None:
         rows = _rows(table, name, expected, len(roles))
-    elif len(roles) == 3:
-        rows = [(*key, known[key]) for key in _rows(list(known), name, "(reviewer, item) as a key", 2)]
+    elif tuple(roles) != (REVIEWER, ITEM):
+        pairs = len(roles) == 3
+        keys = _rows(list(known), name, "(reviewer, item) as a key", 2) if pairs else [(label,) for label in known]
+        rows = [(*key, value) for key, value in zip(keys, known.values(), strict=True)]
+    elif _are_rows(known, 2):
+        rows = list(known)
     else:
-        rows = list(known.items())
+        rows = [(key, item) for key, items in known.items() for item in _rows(items, name, expected, 0)]
     return [[row[place] for row in rows] for place in range(len(roles))]
 
 
@@ -147,8 +138,7 @@ def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spel
     """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs."""
     expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
     if name == "capacity" and isinstance(table, int):
-        message = f"capacity: expected {expected}, found {table}; spare={table} is the same number for every reviewer"
-        raise InputError(message)
+        raise refused(name, expected, table, f"spare={table} is the same number for every reviewer")
     keys, values = _entries(table, name, (label, value), expected)
     return dict(zip(_once(labels_in(keys, name, label, spellings), name, label), values, strict=True))
 
@@ -171,32 +161,26 @@ def columns_by_label(
     """
     frame = _frame_of(table)
     known = _mapping_of(table, name)
-    rows: list[tuple[Any, Mapping[str, Any]]]
+    entries: dict[str, dict[int, Any]] = {}
     if frame is not None and not _has_column(frame, label) and hasattr(table, "index"):
-        table = table.rename_axis(label.name).reset_index()
-        frame = _frame_of(table)
+        frame = _frame_of(table.rename_axis(label.name).reset_index())
     if frame is not None:
-        [labels] = _columns(frame, (label,), name)
         [place] = _places(frame, (label,), name)
-        others = {str(column): frame.get_column(column).to_list() for column in frame.columns}
-        del others[str(frame.columns[place])]
-        rows = [(key, {column: cells[row] for column, cells in others.items()}) for row, key in enumerate(labels)]
+        [labels] = _columns(frame, (label,), name)
+        others = [column for column in frame.columns if column != frame.columns[place]]
+        entries = {str(column): dict(enumerate(frame.get_column(column).to_list())) for column in others}
     elif known is not None:
-        column = str(getattr(table, "name", None) or name)
-        rows = [(key, value if isinstance(value, Mapping) else {column: value}) for key, value in known.items()]
+        only = str(getattr(table, "name", None) or name)
+        labels = list(known)
+        for row, value in enumerate(known.values()):
+            for column, entry in value.items() if isinstance(value, Mapping) else ((only, value),):
+                entries.setdefault(column, {})[row] = entry
     else:
-        message = f"{name}: expected a data frame with a column {label.name}, a Series or a mapping, found {table!r}"
-        raise InputError(message)
-    by_column: dict[str, dict[Any, Any]] = {}
-    for key, (_, entry) in zip(
-        _once(labels_in([key for key, _ in rows], name, label, spellings), name, label), rows, strict=True
-    ):
-        for column, value in entry.items():
-            by_column.setdefault(column, {})[key] = value
-    if not by_column:
-        message = f"{name}: expected columns beside {label.name}, found none"
-        raise InputError(message)
-    return by_column
+        raise refused(name, f"a data frame with a column {label.name}, a Series or a mapping", repr(table))
+    labels = _once(labels_in(labels, name, label, spellings), name, label)
+    if not any(entries.values()):
+        raise refused(name, f"columns beside {label.name}", "none")
+    return {column: {labels[row]: value for row, value in rows.items()} for column, rows in entries.items()}
 
 
 _RANK = Role("rank", ("place", "position", "order"))
@@ -217,13 +201,12 @@ def rankings_of(table: Any, name: str, spellings: Spellings | None = None) -> li
     ranked = [(plain_label(author), item, rank) for (author, _, rank), item in zip(rows, items, strict=True)]
     pairs = [(author, item) for author, item, _ in ranked]
     if len(set(pairs)) < len(pairs):
-        author, item = next(pair for place, pair in enumerate(pairs) if pair in pairs[:place])
+        author, item = first_repeated(pairs)
         message = f"{name}: author {author!r} ranks item {item!r} twice; remove one of the two"
         raise InputError(message)
     wrong = next((rank for *_, rank in ranked if not np.isfinite(rank)), None)
     if wrong is not None:
-        message = f"{name}: expected finite ranks, found {wrong}"
-        raise InputError(message)
+        raise refused(name, "finite ranks", wrong)
     return ranked
 
 
@@ -257,16 +240,14 @@ def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | N
     texts = [label for label in dict.fromkeys(labels) if isinstance(label, str)] if role.name == REVIEWER.name else []
     parted = part_people(Column(np.arange(len(texts)), texts), spellings.known(PERSON))
     if parted is not None and parted.several:
-        message = f"{name}: expected one reviewer in each entry, found {parted.several[0]!r}; make it an entry for each"
-        raise InputError(message)
+        raise refused(name, "one reviewer in each entry", repr(parted.several[0]), "make it an entry for each")
     return spellings.respelled(labels, PERSON if role.name == REVIEWER.name else PAPER, name)
 
 
 def _refuse_null(labels: Sequence[Any], name: str, role: str) -> None:
     if any(map(is_null, dict.fromkeys(labels))):
         row = next(row for row, label in enumerate(labels) if is_null(label))
-        message = f"{name}: expected one {role} in every row, found {labels[row]!r} in row {row}"
-        raise InputError(message)
+        raise refused(name, f"one {role} in every row", f"{labels[row]!r} in row {row}")
 
 
 def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
@@ -278,12 +259,11 @@ def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
         for words in () if parted is None else parted.notes(REVIEWER.name):
             warn(f"{name}: {words}", LabelWarning)
         if parted is not None:
-            rows = parted.row
-            people = parted.column
-            score = None if pairs.score is None else pairs.score[rows]
-            scored = None if pairs.scored is None else pairs.scored[rows]
-            pairs = replace(pairs, reviewer=people.codes, reviewers=people.values, item=pairs.item[rows])
-            pairs = replace(pairs, score=score, scored=scored)
+            given = {"item": pairs.item, "score": pairs.score, "scored": pairs.scored}
+            rows: dict[str, Any] = {
+                name: None if values is None else values[parted.row] for name, values in given.items()
+            }
+            pairs = replace(pairs, reviewer=parted.column.codes, reviewers=parted.column.values, **rows)
     return joined(pairs, spellings, name)
 
 
@@ -306,8 +286,7 @@ def _rows(table: Any, name: str, expected: str, size: int) -> list[Any]:
     rows = (table.tolist() if hasattr(table, "tolist") else list(table)) if several else [table]
     if not several or (size and not _are_rows(rows, size)):
         wrong = next((row for row in rows if not _are_rows([row], size)), rows[0])
-        message = f"{name}: expected {expected}, found {wrong!r}"
-        raise InputError(message)
+        raise refused(name, expected, repr(wrong))
     return rows
 
 
@@ -445,12 +424,30 @@ class Order(NamedTuple):
     def warn_square(matrix: Any, name: str) -> None:
         """Warn of a square matrix without labels, which may be turned; one that is symmetric needs no warning."""
         size, n_columns = matrix.shape
-        if size == n_columns and _is_lopsided(matrix):
+        if size != n_columns:
+            return
+        if hasattr(matrix, "nnz"):
+            is_symmetric = not (matrix.tocsr() != matrix.T.tocsr()).nnz
+        else:
+            is_symmetric = bool(((matrix == matrix.T) | ((matrix != matrix) & (matrix.T != matrix.T))).all())
+        if not is_symmetric:
             warn(
                 f"{name}: a square matrix, {size} x {size}, read as reviewers x items; pass {name}.T if it is "
                 "items x reviewers, or a data frame with labels, which needs no question",
                 ColumnWarning,
             )
+
+    def expect(self, matrix: Any, name: str) -> None:
+        """Refuse a matrix without labels that cannot follow the order, and warn of one that might be turned."""
+        if not (self.of_reviewers and self.of_items):
+            raise _without_order(name, "matrix")
+        wanted = len(self.reviewers), len(self.items)
+        if matrix.ndim != 2 or matrix.shape != wanted:
+            turned = matrix.shape == wanted[::-1]
+            fate = f"it is items x reviewers: pass {name}.T" if turned else "a row per reviewer and a column per item"
+            shape = " x ".join(map(str, matrix.shape))
+            raise refused(name, f"reviewers x items, {wanted[0]} x {wanted[1]}", shape, fate)
+        self.warn_square(matrix, name)
 
     def numbered(self, table: Any, name: str) -> Any:
         """Return numbers of pairs as they are, or as pairs where they are a matrix or a wide table.
@@ -466,16 +463,6 @@ class Order(NamedTuple):
         return table
 
 
-class Unlabelled(NamedTuple):
-    """A matrix, or numbers, whose labels are known only beside the reviews."""
-
-    values: Any
-
-    def __len__(self) -> int:
-        """Return the number of lines."""
-        return int(np.shape(self.values)[0])
-
-
 def is_matrix(table: Any) -> bool:
     """Whether it is a matrix over reviewers and items: sparse, boolean, of 0 and 1, or a wide table of pandas."""
     if hasattr(table, "tocoo") or is_wide(table):
@@ -484,11 +471,9 @@ def is_matrix(table: Any) -> bool:
         return all(isinstance(entry, bool | np.bool_) for row in table for entry in row)
     if not isinstance(table, np.ndarray) or table.ndim != 2:
         return False
+    if table.dtype.kind == "b" or table.dtype.kind not in "iuf":
+        return bool(table.dtype.kind == "b")
     # Rows of two entries may be pairs of labels.
-    return table.dtype.kind == "b" or (table.dtype.kind in "iuf" and _wider(table))
-
-
-def _wider(table: npt.NDArray[Any]) -> bool:
     if table.shape[1] == 2 and table.size and np.isin(table, (0, 1)).all():
         message = (
             "matrix: an array of 0 and 1 with two columns may be pairs of labels or a matrix of two items; pass "
@@ -502,7 +487,6 @@ def is_wide(table: Any) -> bool:
     """Whether it is a wide table of pandas: its axes are named, or no column is named like a reviewer or an item."""
     if not hasattr(table, "reset_index") or not hasattr(table, "columns"):
         return False
-    from reviewgraph.formats.columns import ITEM, REVIEWER, normalise
     from reviewgraph.formats.memory import rows_of_wide
 
     if rows_of_wide(table):
@@ -529,13 +513,13 @@ def are_numbers(values: Any) -> bool:
 
 def pairs_in(table: Any, name: str, order: Order, *, numbered: bool = False) -> Columns:
     """Return the True entries of a matrix over an order, or with ``numbered`` its numbers, as pairs."""
-    matrix: Any = table
+    values: Any
     if is_wide(table):
-        order, matrix = _turned(table, name, order)
-    sparse = hasattr(matrix, "tocoo")
-    values: Any = matrix.tocoo() if sparse else np.asarray(matrix)
-    _check_shape(values, matrix, name, order, labelled=is_wide(table))
-    if sparse:
+        order, values = _turned(table, name, order)
+    else:
+        values = table.tocoo() if hasattr(table, "tocoo") else np.asarray(table)
+        order.expect(values, name)
+    if hasattr(values, "row"):
         row = values.row.astype(np.int64)
         column = values.col.astype(np.int64)
         entry = np.asarray(values.data)
@@ -543,44 +527,20 @@ def pairs_in(table: Any, name: str, order: Order, *, numbered: bool = False) -> 
         row, column = (part.ravel() for part in np.indices(values.shape))
         entry = values.ravel()
     if numbered:
-        present = ~np.isnan(entry.astype(np.float64))
-        return Columns(row[present], column[present], order.reviewers, order.items, entry[present].astype(np.float64))
-    if not np.isin(entry, (0, 1)).all():
-        odd = entry[~np.isin(entry, (0, 1))][0]
-        message = f"{name}: expected a matrix of True and False, found {odd}; pass matrix > threshold, or pairs"
-        raise InputError(message)
+        score = entry.astype(np.float64)
+        present = ~np.isnan(score)
+        return Columns(row[present], column[present], order.reviewers, order.items, score[present])
+    odd = entry[~np.isin(entry, (0, 1))]
+    if odd.size:
+        raise refused(name, "a matrix of True and False", odd[0], "pass matrix > threshold, or pairs")
     present = entry.astype(bool)
     return Columns(row[present], column[present], order.reviewers, order.items)
 
 
-def _check_shape(values: Any, matrix: Any, name: str, order: Order, *, labelled: bool) -> None:
-    """Refuse a matrix of another shape, and warn of a square one that might be turned."""
-    wanted = len(order.reviewers), len(order.items)
-    if not labelled and not (order.of_reviewers and order.of_items):
-        _ask_order(name, "matrix")
-    if values.ndim != 2 or values.shape != wanted:
-        turned = values.shape == wanted[::-1]
-        fate = f"it is items x reviewers: pass {name}.T" if turned else "a row per reviewer and a column per item"
-        shape = " x ".join(map(str, values.shape))
-        message = f"{name}: expected reviewers x items, {wanted[0]} x {wanted[1]}, found {shape}; {fate}"
-        raise InputError(message)
-    if not labelled:
-        Order.warn_square(values, name)
-
-
-def _is_lopsided(square: Any) -> bool:
-    if hasattr(square, "nnz"):
-        return bool((square.tocsr() != square.T.tocsr()).nnz)
-    same = (square == square.T) | ((square != square) & (square.T != square.T))
-    return not bool(same.all())
-
-
-def _ask_order(name: str, what: str) -> None:
-    message = (
-        f"{name}: expected labels, found {what} without any, and rows and graphs have no order that it could follow; "
-        "pass Reviews, whose order is reviews.reviewers and reviews.items, or a mapping, Series or data frame by label"
-    )
-    raise InputError(message)
+def _without_order(name: str, what: str) -> InputError:
+    words = f"{what} without any, and rows and graphs have no order that it could follow"
+    remedy = "pass Reviews, whose order is reviews.reviewers and reviews.items, or a mapping, Series or data frame by"
+    return refused(name, "labels", words, f"{remedy} label")
 
 
 def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any]]:
@@ -604,8 +564,8 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
             why = "both fit" if as_it_is else f"found rows {rows[:3]} and columns {columns[:3]}"
             message = (
                 f"{name}: expected labels that say whether rows are reviewers or items, {why}; name the axes, as by "
-                'frame.rename_axis(index="reviewer", columns="item")'
             )
+            message += 'frame.rename_axis(index="reviewer", columns="item")'
             raise InputError(message)
         side = "reviewer" if as_it_is else "item"
     return (Order(rows, columns), values) if side == "reviewer" else (Order(columns, rows), values.T)
@@ -613,23 +573,19 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
 
 def numbers_in(numbers: Any, name: str, order: Order, *, of_items: bool) -> dict[Any, Any]:
     """Return one number per line by label."""
+    sides = [("reviewer", order.reviewers, order.of_reviewers), ("item", order.items, order.of_items)]
+    (side, labels, in_order), (other, others, _) = sides[::-1] if of_items else sides
     if hasattr(numbers, "reset_index"):
         # The default index of a Series may be labels; as positions it would be in an order of its own.
-        strange = set(numbers.index).difference(order.items if of_items else order.reviewers)
+        strange = set(numbers.index).difference(labels)
         if strange:
-            message = (
-                f"{name}: expected a Series indexed by {'item' if of_items else 'reviewer'}, found the default index 0 "
-                f"to {len(numbers) - 1}, of which {min(strange)} is no label; write frame.set_index(LABELS)[NUMBERS]"
-            )
-            raise InputError(message)
+            index = f"the default index 0 to {len(numbers) - 1}, of which {min(strange)} is no label"
+            raise refused(name, f"a Series indexed by {side}", index, "write frame.set_index(LABELS)[NUMBERS]")
         return dict(numbers.items())
     values = numbers.tolist() if hasattr(numbers, "tolist") else list(numbers)
-    labels, others = (order.items, order.reviewers) if of_items else (order.reviewers, order.items)
-    side, other_side = ("items", "reviewers") if of_items else ("reviewers", "items")
-    if not (order.of_items if of_items else order.of_reviewers):
-        _ask_order(name, "numbers")
+    if not in_order:
+        raise _without_order(name, "numbers")
     if len(values) != len(labels):
-        why = f", as many as there are {other_side}" if len(values) == len(others) else ""
-        message = f"{name}: expected a number for each of the {len(labels)} {side}, found {len(values)}{why}"
-        raise InputError(message)
+        why = f", as many as there are {other}s" if len(values) == len(others) else ""
+        raise refused(name, f"a number for each of the {len(labels)} {side}s", f"{len(values)}{why}")
     return dict(zip(labels, values, strict=True))

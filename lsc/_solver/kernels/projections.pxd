@@ -51,5 +51,5 @@ cpdef void project_bent(Table table, Face face, Levels levels, const double[::1]
 @cython.locals(linear=cython.bint, free=cython.bint)
 cpdef (double, double) distances(
     Table table, Face face, bint with_lines, const double[::1] x, double[::1] perceived, double[::1] fit_gradient,
-    double[::1] line_gradient, int64_t first, int64_t last
+    double[::1] line_gradient
 )

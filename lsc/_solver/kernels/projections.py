@@ -96,10 +96,8 @@ class Levels:
 
 def first_face(table: Table) -> Face:
     """Return a face for the projections to write, without blocks and bends."""
-    # The face of a linear reviewer is only whether the slope is free.
     kind = np.asarray(table.kind)
-    straight = bool(np.all((kind == LINEAR) | (kind == IDLE)))
-    reviews = 0 if straight else len(table.item)
+    reviews = len(table.item)
     reviewers = kind.size
     begin = pairs_of(np.asarray(table.start), (kind == CONVEX) | (kind == CONCAVE))
     return Face(
@@ -509,9 +507,9 @@ def project_bent(table: Table, face: Face, levels: Levels, x: FloatArray, percei
 
 def distances(
     table: Table, face: Face, with_lines: bool, x: FloatArray, perceived: FloatArray, fit_gradient: FloatArray,
-    line_gradient: FloatArray, first: int, last: int,
+    line_gradient: FloatArray,
 ) -> tuple[float, float]:  # fmt: skip
-    """Project linear reviewers, and sum distances and gradients of all from ``first`` to ``last - 1``; O(E).
+    """Project linear reviewers, and sum distances and gradients of all; O(E).
 
     ::
 
@@ -526,7 +524,7 @@ def distances(
     fit = 0.0
     line = 0.0
     with cython.nogil:
-        for j in range(first, last):
+        for j in range(len(table.kind)):
             start = starts[j]
             end = starts[j + 1]
             if table.kind[j] == IDLE:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.labels import Label, encode
 from reviewgraph.formats.audit import rows, tables
+from reviewgraph.formats.audit.finding import FINDINGS as FINDINGS
 from reviewgraph.formats.audit.finding import Draft, Note
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import quote, quote_all
@@ -18,34 +19,6 @@ from reviewgraph.formats.tables import Column, Numbers, by_row
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
-
-#: All findings by name, in the order in which they are looked for.
-FINDINGS = {
-    entry.name: entry
-    for entry in (
-        rows.repeated_header,
-        rows.summary_rows,
-        rows.status,
-        rows.placeholders,
-        rows.empty_reviewers,
-        rows.several_people,
-        rows.no_review_words,
-        rows.signed_zeros,
-        rows.ranks,
-        rows.repeated_pairs,
-        tables.exchanged_columns,
-        tables.positional_reviewers,
-        tables.mean_reviewers,
-        tables.mean_papers,
-        tables.lone_reviewers,
-        tables.unmatched_plans,
-        tables.constant_reviewers,
-        tables.crossed_labels,
-        tables.no_score_codes,
-        tables.date_labels,
-        tables.ranges,
-    )
-}
 
 
 class Audit:
@@ -70,9 +43,8 @@ class Audit:
         self.note: Note = (lambda message: note(type(message)(words(message)))) if note else (lambda message: None)
         for name in self.accept:
             if name not in FINDINGS:
-                message = f"accept: expected names of findings, found {quote(name)}; there are "
-                message += quote_all(FINDINGS, len(FINDINGS))
-                raise InputError(message)
+                there_are = f"there are {quote_all(FINDINGS, len(FINDINGS))}"
+                raise refused("accept", "names of findings", quote(name), there_are)
 
     def of_rows(self, draft: Draft) -> Draft:
         """Return one source, corrected."""

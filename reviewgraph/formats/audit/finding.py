@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import are_numbered
 from reviewgraph._base.storing import LeftOut
+from reviewgraph._base.text import counted
 from reviewgraph.formats.files import quote_all
 from reviewgraph.formats.people import words_of
 from reviewgraph.formats.tables import Column, Numbers, of_rows
@@ -66,6 +68,15 @@ class Draft:
     def size(self) -> int:
         return int(self.rows.size)
 
+    def leave_out(
+        self, dropped: BoolArray, why: str, note: Note, *, also: str = "", then: str = "", with_items: bool = False
+    ) -> Draft:
+        """Return :meth:`without` these rows, and note their number, if there are any."""
+        if not dropped.any():
+            return self
+        note(f"{self.name}: {counted(int(dropped.sum()), 'row')} left out{also}, {why}{then}")
+        return self.without(dropped, why, with_items=with_items)
+
     def without(self, dropped: BoolArray, why: str, *, with_items: bool = False) -> Draft:
         """Return the rows that are not dropped; items of dropped rows stay, unless they go ``with_items``."""
         kept = np.flatnonzero(~dropped)
@@ -111,13 +122,25 @@ class Finding(NamedTuple):
     if_accepted: Callable[[Draft, Note], Draft] = lambda draft, note: draft
 
 
+#: All findings by name, in the order in which they are looked for.
+FINDINGS: dict[str, Finding] = {}
+
+
 def finding(
-    name: str, effect: Effect, words: str, then: str, *, of_rows: bool = True, **more: Any
+    effect: Effect, then: str, *, of_rows: bool = True, **more: Any
 ) -> Callable[[Callable[[Draft, Note], Draft]], Finding]:
-    """Return the decorator that makes a finding of the function that looks for it."""
+    """Return the decorator that makes a finding of a function, which bears its name and says what it looks for."""
     if effect == "noted":
         more = {"accepted": "no note", **more}
-    return lambda look: Finding(name, effect, words, then, look, of_rows, **more)
+
+    def made(look: Callable[[Draft, Note], Draft]) -> Finding:
+        name = look.__name__.replace("_", "-")
+        doc = (look.__doc__ or "").removesuffix(".")
+        words = doc[:1].lower() + doc[1:]
+        FINDINGS[name] = Finding(name, effect, words, then, look, of_rows, **more)
+        return FINDINGS[name]
+
+    return made
 
 
 def overrule(name: str) -> str:
@@ -127,6 +150,11 @@ def overrule(name: str) -> str:
     ('--accept placeholders', 'say accept="placeholders"')
     """
     return f"--accept {name}"
+
+
+def asked(draft: Draft, message: str, name: str) -> InputError:
+    """Return the error of a finding that asks, whose message ends with how it is overruled."""
+    return InputError(f"{draft.name}: {message} {overrule(name)}")
 
 
 def in_python(message: str) -> str:

@@ -15,6 +15,7 @@ from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.finding import (
     Draft,
     Note,
+    asked,
     finding,
     numbers_of,
     overrule,
@@ -48,14 +49,9 @@ if TYPE_CHECKING:
 # Rows that are no reviews.
 
 
-@finding(
-    "repeated-header",
-    "corrected",
-    "rows that repeat the names of the columns, as in files put together",
-    "they are left out and counted",
-)
+@finding("corrected", "they are left out and counted")
 def repeated_header(draft: Draft, note: Note) -> Draft:
-    """Leave out rows that are the header again."""
+    """Rows that repeat the names of the columns, as in files put together."""
     if draft.people_are_numbered or draft.papers_are_numbered:
         return draft
     again = np.ones(draft.size, np.bool_)
@@ -64,13 +60,8 @@ def repeated_header(draft: Draft, note: Note) -> Draft:
         column = getattr(draft, role.name)
         plain = {plain_name(name) for name in names}
         alike = np.array([len(text) < 40 and plain_name(text) in plain for text in texts_of(column)], np.bool_)
-        if not alike.any():
-            return draft
         again &= alike[column.codes]
-    if not again.any():
-        return draft
-    note(f"{draft.name}: {counted(int(again.sum()), 'row')} left out, which repeat the header")
-    return draft.without(again, "which repeat the header", with_items=True)
+    return draft.leave_out(again, "which repeat the header", note, with_items=True)
 
 
 #: Labels that may also be names: they need the evidence of their scores.
@@ -85,14 +76,9 @@ _PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
 }
 
 
-@finding(
-    "summary-rows",
-    "corrected",
-    "rows of maxima, averages or totals among the papers (Points Possible, Mean, Durchschnitt ...)",
-    "they are left out and counted",
-)
+@finding("corrected", "they are left out and counted")
 def summary_rows(draft: Draft, note: Note) -> Draft:
-    """Leave out rows that sum up others."""
+    """Rows of maxima, averages or totals among the papers (Points Possible, Mean, Durchschnitt ...)."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dropped = _is_footer(draft)
     words = quoted(draft.reviewer, dropped)
@@ -101,13 +87,10 @@ def summary_rows(draft: Draft, note: Note) -> Draft:
         of_item = sums[draft.item.codes]
         words = ", ".join(filter(None, (quoted(draft.item, of_item), words)))
         dropped |= of_item
-    if not dropped.any() or dropped.all():
+    if dropped.all():
         return draft
-    note(
-        f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, which sum up others "
-        f"({words}); {overrule('summary-rows')} reads them as papers"
-    )
-    return draft.without(dropped, "which sum up others", with_items=True)
+    then = f" ({words}); {overrule('summary-rows')} reads them as papers"
+    return draft.leave_out(dropped, "which sum up others", note, then=then, with_items=True)
 
 
 def _is_footer(draft: Draft) -> BoolArray:
@@ -166,326 +149,6 @@ def _is_sum(draft: Draft, code: int) -> bool:
         return name in SUMMARY_WORDS
     # A paper called Max or Mean has some reviewers, a row of maxima or means all.
     return len(agree) > 1 and all(agree) and sum_rows.size == np.count_nonzero(np.bincount(draft.reviewer.codes))
-
-
-# Reviewers who are nobody, or several.
-
-
-@finding(
-    "placeholders",
-    "corrected",
-    "words in the place of a reviewer (TBD, n.n., ?, unknown, anonymous, unassigned ...)",
-    "their rows are left out and counted, as empty cells of a list of reviewers are",
-    accepted="each word is a reviewer",
-)
-def placeholders(draft: Draft, note: Note) -> Draft:
-    """Leave out rows whose reviewer is nobody."""
-    if draft.people_are_numbered or not may_hold_nobody(texts_of(draft.reviewer)):
-        return draft
-    labels = [label if isinstance(label, str) else "" for label in draft.reviewer.values]
-    words_only = Column(draft.reviewer.codes, labels)
-    dropped = with_values(words_only, lambda text: bool(text.strip()) and is_nobody(text))
-    if not dropped.any():
-        return draft
-    words = quoted(draft.reviewer, dropped)
-    rest = with_values(words_only, _is_initials)
-    if (rest | dropped).all() and (rest & dropped).any() and np.unique(draft.reviewer.codes[rest & ~dropped]).size > 2:
-        message = (
-            f"{draft.name}: {words} may be the initials of a reviewer, as the other labels are, or mean no one; "
-            f"{overrule('placeholders')} reads each as a person; if no one, empty these cells and say "
-            f"{overrule('empty-reviewers')}"
-        )
-        raise InputError(message)
-    if dropped.all():
-        message = (
-            f"{draft.name}: every reviewer is a placeholder ({words}), so who reviews what is not known; expected "
-            "names, addresses or numbers of reviewers, one for each person"
-        )
-        raise InputError(message)
-    scored = int((dropped & draft.has_score()).sum())
-    with_scores = f", {scored:,} of them with a score" if scored else ""
-    note(
-        f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out{with_scores}, whose reviewer is a placeholder "
-        f"({words}); {overrule('placeholders')} reads each as a person"
-    )
-    return draft.without(dropped, "whose reviewer is a placeholder")
-
-
-def _is_initials(label: str) -> bool:
-    return 2 <= len(label) <= 3 and label.isalpha() and label.isupper()
-
-
-def without_gaps(draft: Draft, note: Note) -> Draft:
-    dropped = with_values(draft.reviewer, is_null)
-    if not dropped.any():
-        return draft
-    note(f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, which name no reviewer")
-    return draft.without(dropped, "which name no reviewer")
-
-
-@finding(
-    "empty-reviewers",
-    "asked",
-    "rows without a reviewer",
-    "refused, with their lines",
-    accepted="they are left out and counted",
-    if_accepted=without_gaps,
-)
-def empty_reviewers(draft: Draft, note: Note) -> Draft:
-    """Leave rows without a reviewer to the reader, which refuses them line by line."""
-    return draft
-
-
-#: How the name of a column of lists of people ends.
-_LISTS = ("reviewers", "judges", "graders", "referees", "assignees", "members")
-
-
-@finding(
-    "several-people",
-    "corrected",
-    "several people in the cell of a reviewer, separated by semicolons, or addresses by commas",
-    "each is a reviewer of the paper; one score of several people is refused",
-    accepted="each cell is one reviewer",
-)
-def several_people(draft: Draft, note: Note) -> Draft:
-    """Split cells with several people."""
-    texts = [] if draft.people_are_numbered else texts_of(draft.reviewer)
-    if not may_hold_several(texts) or not set(map(type, draft.reviewer.values)) <= {str}:
-        return draft
-    people = [split_people(text) for text in texts]
-    if all(len(each) < 2 for each in people):
-        people = split_recurring(texts)
-        lists = normalise(draft.headers.get("reviewer", "")).endswith(_LISTS)
-        if lists and all(len(each) < 2 for each in people) and any("," in text for text in texts):
-            example = next(text for text in texts if "," in text)
-            message = (
-                f"{draft.name}: {quote(example)} may be one reviewer or several; separate several by semicolons, or "
-                f"say that each cell is one reviewer with {overrule('several-people')}"
-            )
-            raise InputError(message)
-    size = np.array([len(each) for each in people])
-    several = (size > 1)[draft.reviewer.codes]
-    if not several.any():
-        return draft
-    scored = several & draft.has_score()
-    if scored.any():
-        message = (
-            f"{place_of_first(draft, scored)}: the reviewer {quoted(draft.reviewer, scored)} is several people with "
-            "one score; give each person a row with a score of their own, or say that they are one reviewer with "
-            f"{overrule('several-people')}"
-        )
-        raise InputError(with_name(draft, message))
-    note(
-        f"{draft.name}: {counted(int(several.sum()), 'cell')} with several reviewers split, as "
-        f"{quoted(draft.reviewer, several)}; {overrule('several-people')} reads each cell as one reviewer"
-    )
-    repeats = size[draft.reviewer.codes]
-    places = np.repeat(np.arange(draft.size), repeats)
-    names = [name for code in draft.reviewer.codes.tolist() for name in people[code] or [""]]
-    index = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    codes = np.array([index[name] for name in names], np.int64)
-    return replace(draft.part(places), reviewer=Column(codes, list(index)))
-
-
-# Scores.
-
-#: Cells of scores that say that there is no review, and those that say that there is a conflict.
-_NO_REVIEW = re.compile(
-    r"abst(?:ain|ained|ention|enci\xf3n|encion|en\xe7\xe3o|enu)|enthaltung|astensione|astenuto|no[ -]show|absent"
-    r"|did not (?:review|attend|score|judge)|not (?:reviewed|present)|nicht (?:erschienen|anwesend|bewertet)|k\. ?a\."
-    r"|assente|ausente|excused|entschuldigt|excus\xe9|dnf|dns|s/o|sans objet|#(?:n/a|div/0!|ref!|value!|name\?|null!)"
-    r"|\u68c4\u6a29|\u5f03\u6743|\u7f3a\u5e2d|\u6b20\u5e2d|\u043d\u0435\u0442",
-    re.IGNORECASE,
-)
-_CONFLICT = re.compile(
-    r"coi|recus(?:ed|al)|conflict(?:ed|s)?(?: of interest)?|befangen(?:heit)?|interessenkonflikt"
-    r"|conflit(?: d.int\xe9r\xeats?)?|conflicto(?: de inter\xe9s(?:es)?)?|conflitto(?: d.interessi)?"
-    r"|conflito(?: de interesses?)?|\u5229\u76ca\u76f8\u53cd|\u5229\u76ca\u51b2\u7a81|\u56de\u907f|\u5fcc\u907f",
-    re.IGNORECASE,
-)
-
-
-@finding(
-    "no-review-words",
-    "corrected",
-    "words for no review among the scores (abstain, no show, #N/A), and for a conflict (COI, recused)",
-    "these rows are left out and counted; pairs in conflict are not asked for by plan",
-    accepted="the words are grades of --scale, or refused",
-)
-def no_review_words(draft: Draft, note: Note) -> Draft:
-    """Leave out rows whose score is a word for no review, and keep the pairs in conflict."""
-    if draft.score is None or isinstance(draft.score, Numbers):
-        return draft
-    cells = [text.strip() for text in draft.score.values]
-    conflict = np.array([bool(_CONFLICT.fullmatch(cell)) for cell in cells], np.bool_)
-    absent = conflict | np.array([bool(_NO_REVIEW.fullmatch(cell)) for cell in cells], np.bool_)
-    if not absent.any() or (draft.has_scale and not conflict.any()):
-        return draft
-    dropped = absent[draft.score.codes]
-    barred = np.flatnonzero(conflict[draft.score.codes])
-    pairs = tuple(
-        (draft.reviewer.values[draft.reviewer.codes[row]], draft.item.values[draft.item.codes[row]])
-        for row in barred.tolist()
-    )
-    also = f", {counted(len(pairs), 'of them a conflict', 'of them conflicts')}" if pairs else ""
-    note(
-        f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, whose score says that there is no review "
-        f"({quoted(draft.score, dropped)}){also}"
-    )
-    draft = replace(draft, barred=(*draft.barred, *pairs))
-    return draft.without(dropped, "whose score says that there is no review")
-
-
-_ZERO = re.compile(r"(?P<sign>[-+\N{MINUS SIGN}]?)\s*0+(?:[.,]0*)?(?!\d)(?:\s*[:(\s].*)?", re.DOTALL)
-#: The best of votes for and against, of which 0 and -0 may be two; computed numbers go farther.
-LARGEST_VOTE = 3
-
-
-@finding(
-    "signed-zeros",
-    "asked",
-    "+0 and -0 in one column of scores, as in votes for and against",
-    "refused, with the scale that keeps them apart",
-    accepted="both are 0",
-)
-def signed_zeros(draft: Draft, note: Note) -> Draft:
-    """Ask about zeros of both signs."""
-    # Numbers in memory have lost their sign, or have one by computation.
-    if draft.has_scale or draft.score is None or isinstance(draft.score, Numbers):
-        return draft
-    cells = [value.strip() for value in draft.score.values if value.strip()]
-    zeros = {cell: match["sign"] for cell in cells if (match := _ZERO.fullmatch(cell))} if len(cells) <= 100 else {}
-    if not {"-", "\N{MINUS SIGN}"} & {*zeros.values()} or not {"", "+"} & {*zeros.values()}:
-        return draft
-
-    largest = max(abs(parse_number(cell.replace("\N{MINUS SIGN}", "-")) or 0.0) for cell in cells)
-    if "+" not in zeros.values() and largest > LARGEST_VOTE:
-        return draft
-
-    def height(cell: str) -> tuple[float, bool]:
-        number = parse_number(cell.replace("\N{MINUS SIGN}", "-"))
-        return (0.0 if number is None else number, zeros.get(cell, "+") in ("", "+"))
-
-    scale = ">".join(sorted(cells, key=height, reverse=True))
-    plus = next(cell for cell, sign in zeros.items() if sign in ("", "+"))
-    minus = next(cell for cell, sign in zeros.items() if sign not in ("", "+"))
-    message = (
-        f"{draft.name}: the scores hold both {quote(plus)} and {quote(minus)}, which are one number and usually two "
-        f'grades; say --scale "{scale}" (in Python scale="{scale}") if the first is the best, or that both are 0 with '
-        f"{overrule('signed-zeros')}"
-    )
-    raise InputError(message)
-
-
-#: Names of columns that hold ranks or places, of which 1 is usually the best, as plain_name has them.
-_RANKS = frozenset(
-    terms(
-        """ranks, place, placement, placing, position, impactscore, overallimpact, rang, platz, platzierung, classement,
-        puesto, posicion, posizione, colocacao, 順位, 名次, 排名"""
-    )
-)
-
-
-@finding(
-    "ranks",
-    "noted",
-    "scores called rank, place or impact score, or 1, 2, ... of every reviewer: 1 is usually the best",
-    "noted, with the direction that was read",
-)
-def ranks(draft: Draft, note: Note) -> Draft:
-    """Note ranks that are read as scores."""
-    if draft.has_scale or draft.lower_is_better:
-        return draft
-    name = draft.headers.get("score", "")
-    if not plain_name(name).endswith(("rank", "ranking")) and plain_name(name) not in _RANKS and not _are_ranks(draft):
-        return draft
-    note(
-        f"{draft.name}: {quote(name) if name else 'the score'} is read as a score of which the largest is the best; "
-        "ranks and places usually begin with the best: then say --lower-is-better (in Python lower_is_better=True)"
-    )
-    return draft
-
-
-#: Number of reviewers, and of papers of each, from which on it is no coincidence that all scores are 1, 2, ....
-_FEWEST_RANKINGS = 3
-_FEWEST_RANKED = 4
-
-
-def _are_ranks(draft: Draft) -> bool:
-    """Whether the scores of every reviewer are 1, 2, ... up to their number."""
-    score = numbers_of(draft.score, draft.size)
-    if not np.isfinite(score).all() or score.min() != 1:
-        return False
-    order = np.lexsort((score, draft.reviewer.codes))
-    reviewer = draft.reviewer.codes[order]
-    first = np.flatnonzero(np.r_[True, reviewer[1:] != reviewer[:-1]])
-    loads = np.diff(np.r_[first, draft.size])
-    ranked = np.arange(draft.size) - np.repeat(first, loads) + 1
-    return bool((score[order] == ranked).all() and np.count_nonzero(loads >= _FEWEST_RANKED) >= _FEWEST_RANKINGS)
-
-
-#: Names of columns that tell which of several rows of a pair is newer.
-_NEWER = re.compile(
-    r"(?:.*_)?(?:version|revision|rev|round|phase|stage|attempt|iteration|update|date|time|timestamp|submitted|modified"
-    r"|updated|created|day|submitted_at|modified_at|updated_at|runde|fassung|datum|fecha|ronda)(?:_.*)?"
-)
-
-
-@finding(
-    "repeated-pairs",
-    "asked",
-    "several scores of a reviewer for a paper, which another column tells apart (version, date, round, trait)",
-    "refused; the message names the column. With --duplicates last the newest counts by that column",
-    accepted="the column is not looked at",
-)
-def repeated_pairs(draft: Draft, note: Note) -> Draft:
-    """Ask which of several rows of a pair counts, where a column tells them apart."""
-    if not draft.others or "criterion" in draft.headers or draft.duplicates == "mean":
-        return draft
-    scored = np.flatnonzero(draft.has_score())
-    pair = draft.reviewer.codes[scored] * len(draft.item.values) + draft.item.codes[scored]
-    order = np.argsort(pair, kind="stable")
-    again = np.flatnonzero(pair[order][1:] == pair[order][:-1])
-    first = scored[order[again]]
-    second = scored[order[again + 1]]
-    for name, read in draft.others.items() if again.size else ():
-        column = of_rows(read(), draft.rows)
-        if (column.codes[first] == column.codes[second]).any():
-            continue
-        age = _ages(name, column)
-        falls = age is not None and bool((age[second] < age[first]).any())
-        if draft.duplicates == "last" and age is None:
-            continue
-        if draft.duplicates == "last":
-            if age is None or not falls:
-                return draft
-            note(f"{draft.name}: of several scores of a pair the newest by {quote(name)} counts, not the last row")
-            return draft.part(np.argsort(age, kind="stable"))
-        places = f"{draft.place(int(draft.rows[first[0]]))} and {draft.place(int(draft.rows[second[0]]))}"
-        who = draft.reviewer.values[draft.reviewer.codes[first[0]]]
-        what = draft.item.values[draft.item.codes[first[0]]]
-        start = f"reviewer {quote(who)} has two scores for item {quote(what)}: {places} differ in {quote(name)}"
-        advice = (
-            f"if {quote(name)} names what is scored, say {naming('', CRITERION, name)}; if all scores count alike, "
-            "--duplicates mean"
-        )
-        if age is not None:
-            advice = "--duplicates last uses the newest score by this column, --duplicates mean all of them"
-        raise DuplicateReview(with_name(draft, f"{start}; {advice}"))
-    return draft
-
-
-def _ages(name: str, column: Column) -> FloatArray | None:
-    """Return what tells the newer of two rows, shape (rows,): numbers or dates of a column with such a name."""
-    if not _NEWER.fullmatch(normalise(name)):
-        return None
-    numbers = [parse_number(str(value)) for value in column.values]
-    if None not in numbers:
-        return np.array(numbers, np.float64)[column.codes]
-    moments = [parse_moment(str(value)) for value in column.values]
-    if None in moments:
-        return None
-    return np.array([moment.timestamp() for moment in moments if moment is not None])[column.codes]
 
 
 # Columns that say what became of a review: which rows count.
@@ -574,14 +237,12 @@ def plain_state(name: str) -> str:
 
 
 @finding(
-    "status",
     "corrected",
-    "a column of states (status, response, declined, withdrawn, draft ...)",
     "declined, cancelled and withdrawn reviews are left out, drafts count as planned, both are counted",
     accepted="all rows count",
 )
 def status(draft: Draft, note: Note) -> Draft:
-    """Leave out reviews that will not be, and the scores of those that are not finished."""
+    """A column of states (status, response, declined, withdrawn, draft ...)."""
     for name in draft.others:
         if is_status(name):
             column = of_rows(draft.others[name](), draft.rows)
@@ -672,3 +333,276 @@ def _is_of_item(column: Column, item: Column) -> bool:
     pairs = np.unique(np.stack([item.codes, column.codes]), axis=1)
     rows_of_item = np.bincount(item.codes)
     return bool(np.unique(pairs[0]).size == pairs.shape[1] and (rows_of_item > 1).any())
+
+
+# Reviewers who are nobody, or several.
+
+
+@finding(
+    "corrected",
+    "their rows are left out and counted, as empty cells of a list of reviewers are",
+    accepted="each word is a reviewer",
+)
+def placeholders(draft: Draft, note: Note) -> Draft:
+    """Words in the place of a reviewer (TBD, n.n., ?, unknown, anonymous, unassigned ...)."""
+    if draft.people_are_numbered or not may_hold_nobody(texts_of(draft.reviewer)):
+        return draft
+    labels = [label if isinstance(label, str) else "" for label in draft.reviewer.values]
+    words_only = Column(draft.reviewer.codes, labels)
+    dropped = with_values(words_only, lambda text: bool(text.strip()) and is_nobody(text))
+    if not dropped.any():
+        return draft
+    words = quoted(draft.reviewer, dropped)
+    rest = with_values(words_only, _is_initials)
+    if (rest | dropped).all() and (rest & dropped).any() and np.unique(draft.reviewer.codes[rest & ~dropped]).size > 2:
+        message = (
+            f"{words} may be the initials of a reviewer, as the other labels are, or mean no one; "
+            f"{overrule('placeholders')} reads each as a person; if no one, empty these cells and say"
+        )
+        raise asked(draft, message, "empty-reviewers")
+    if dropped.all():
+        message = (
+            f"{draft.name}: every reviewer is a placeholder ({words}), so who reviews what is not known; expected "
+            "names, addresses or numbers of reviewers, one for each person"
+        )
+        raise InputError(message)
+    scored = int((dropped & draft.has_score()).sum())
+    with_scores = f", {scored:,} of them with a score" if scored else ""
+    then = f" ({words}); {overrule('placeholders')} reads each as a person"
+    return draft.leave_out(dropped, "whose reviewer is a placeholder", note, also=with_scores, then=then)
+
+
+def _is_initials(label: str) -> bool:
+    return 2 <= len(label) <= 3 and label.isalpha() and label.isupper()
+
+
+def without_gaps(draft: Draft, note: Note) -> Draft:
+    return draft.leave_out(with_values(draft.reviewer, is_null), "which name no reviewer", note)
+
+
+@finding("asked", "refused, with their lines", accepted="they are left out and counted", if_accepted=without_gaps)
+def empty_reviewers(draft: Draft, note: Note) -> Draft:
+    """Rows without a reviewer."""
+    return draft
+
+
+#: How the name of a column of lists of people ends.
+_LISTS = ("reviewers", "judges", "graders", "referees", "assignees", "members")
+
+
+@finding(
+    "corrected",
+    "each is a reviewer of the paper; one score of several people is refused",
+    accepted="each cell is one reviewer",
+)
+def several_people(draft: Draft, note: Note) -> Draft:
+    """Several people in the cell of a reviewer, separated by semicolons, or addresses by commas."""
+    texts = [] if draft.people_are_numbered else texts_of(draft.reviewer)
+    if not may_hold_several(texts) or not set(map(type, draft.reviewer.values)) <= {str}:
+        return draft
+    people = [split_people(text) for text in texts]
+    if all(len(each) < 2 for each in people):
+        people = split_recurring(texts)
+        lists = normalise(draft.headers.get("reviewer", "")).endswith(_LISTS)
+        if lists and all(len(each) < 2 for each in people) and any("," in text for text in texts):
+            example = next(text for text in texts if "," in text)
+            message = f"{quote(example)} may be one reviewer or several; separate several by semicolons, or say that "
+            raise asked(draft, f"{message}each cell is one reviewer with", "several-people")
+    size = np.array([len(each) for each in people])
+    several = (size > 1)[draft.reviewer.codes]
+    if not several.any():
+        return draft
+    scored = several & draft.has_score()
+    if scored.any():
+        message = (
+            f"{place_of_first(draft, scored)}: the reviewer {quoted(draft.reviewer, scored)} is several people with "
+            "one score; give each person a row with a score of their own, or say that they are one reviewer with "
+            f"{overrule('several-people')}"
+        )
+        raise InputError(with_name(draft, message))
+    note(
+        f"{draft.name}: {counted(int(several.sum()), 'cell')} with several reviewers split, as "
+        f"{quoted(draft.reviewer, several)}; {overrule('several-people')} reads each cell as one reviewer"
+    )
+    repeats = size[draft.reviewer.codes]
+    places = np.repeat(np.arange(draft.size), repeats)
+    names = [name for code in draft.reviewer.codes.tolist() for name in people[code] or [""]]
+    index = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    codes = np.array([index[name] for name in names], np.int64)
+    return replace(draft.part(places), reviewer=Column(codes, list(index)))
+
+
+# Scores.
+
+#: Cells of scores that say that there is no review, and those that say that there is a conflict.
+_NO_REVIEW = re.compile(
+    r"abst(?:ain|ained|ention|enci\xf3n|encion|en\xe7\xe3o|enu)|enthaltung|astensione|astenuto|no[ -]show|absent"
+    r"|did not (?:review|attend|score|judge)|not (?:reviewed|present)|nicht (?:erschienen|anwesend|bewertet)|k\. ?a\."
+    r"|assente|ausente|excused|entschuldigt|excus\xe9|dnf|dns|s/o|sans objet|#(?:n/a|div/0!|ref!|value!|name\?|null!)"
+    r"|\u68c4\u6a29|\u5f03\u6743|\u7f3a\u5e2d|\u6b20\u5e2d|\u043d\u0435\u0442",
+    re.IGNORECASE,
+)
+_CONFLICT = re.compile(
+    r"coi|recus(?:ed|al)|conflict(?:ed|s)?(?: of interest)?|befangen(?:heit)?|interessenkonflikt"
+    r"|conflit(?: d.int\xe9r\xeats?)?|conflicto(?: de inter\xe9s(?:es)?)?|conflitto(?: d.interessi)?"
+    r"|conflito(?: de interesses?)?|\u5229\u76ca\u76f8\u53cd|\u5229\u76ca\u51b2\u7a81|\u56de\u907f|\u5fcc\u907f",
+    re.IGNORECASE,
+)
+
+
+@finding(
+    "corrected",
+    "these rows are left out and counted; pairs in conflict are not asked for by plan",
+    accepted="the words are grades of --scale, or refused",
+)
+def no_review_words(draft: Draft, note: Note) -> Draft:
+    """Words for no review among the scores (abstain, no show, #N/A), and for a conflict (COI, recused)."""
+    if draft.score is None or isinstance(draft.score, Numbers):
+        return draft
+    cells = [text.strip() for text in draft.score.values]
+    conflict = np.array([bool(_CONFLICT.fullmatch(cell)) for cell in cells], np.bool_)
+    absent = conflict | np.array([bool(_NO_REVIEW.fullmatch(cell)) for cell in cells], np.bool_)
+    if not absent.any() or (draft.has_scale and not conflict.any()):
+        return draft
+    dropped = absent[draft.score.codes]
+    barred = np.flatnonzero(conflict[draft.score.codes])
+    pairs = tuple(
+        (draft.reviewer.values[draft.reviewer.codes[row]], draft.item.values[draft.item.codes[row]])
+        for row in barred.tolist()
+    )
+    also = f", {counted(len(pairs), 'of them a conflict', 'of them conflicts')}" if pairs else ""
+    then = f" ({quoted(draft.score, dropped)}){also}"
+    draft = replace(draft, barred=(*draft.barred, *pairs))
+    return draft.leave_out(dropped, "whose score says that there is no review", note, then=then)
+
+
+_ZERO = re.compile(r"(?P<sign>[-+\N{MINUS SIGN}]?)\s*0+(?:[.,]0*)?(?!\d)(?:\s*[:(\s].*)?", re.DOTALL)
+#: The best of votes for and against, of which 0 and -0 may be two; computed numbers go farther.
+LARGEST_VOTE = 3
+
+
+@finding("asked", "refused, with the scale that keeps them apart", accepted="both are 0")
+def signed_zeros(draft: Draft, note: Note) -> Draft:
+    """+0 and -0 in one column of scores, as in votes for and against."""
+    # Numbers in memory have lost their sign, or have one by computation.
+    if draft.has_scale or draft.score is None or isinstance(draft.score, Numbers):
+        return draft
+    cells = [value.strip() for value in draft.score.values if value.strip()]
+    if len(cells) > 100:
+        return draft
+    # Whether each zero is one for a paper, +0, rather than against it.
+    zeros = {cell: match["sign"] in ("", "+") for cell in cells if (match := _ZERO.fullmatch(cell))}
+    numbers = {cell: parse_number(cell.replace("\N{MINUS SIGN}", "-")) or 0.0 for cell in cells}
+    has_plus = any(cell.startswith("+") for cell in zeros)
+    if len({*zeros.values()}) < 2 or not (has_plus or max(map(abs, numbers.values())) <= LARGEST_VOTE):
+        return draft
+    scale = ">".join(sorted(cells, key=lambda cell: (numbers[cell], zeros.get(cell, True)), reverse=True))
+    plus, minus = (next(cell for cell, above in zeros.items() if above == wanted) for wanted in (True, False))
+    message = (
+        f"the scores hold both {quote(plus)} and {quote(minus)}, which are one number and usually two grades; say "
+        f'--scale "{scale}" (in Python scale="{scale}") if the first is the best, or that both are 0 with'
+    )
+    raise asked(draft, message, "signed-zeros")
+
+
+#: Names of columns that hold ranks or places, of which 1 is usually the best, as plain_name has them.
+_RANKS = frozenset(
+    terms(
+        """ranks, place, placement, placing, position, impactscore, overallimpact, rang, platz, platzierung, classement,
+        puesto, posicion, posizione, colocacao, 順位, 名次, 排名"""
+    )
+)
+
+
+@finding("noted", "noted, with the direction that was read")
+def ranks(draft: Draft, note: Note) -> Draft:
+    """Scores called rank, place or impact score, or 1, 2, ... of every reviewer: 1 is usually the best."""
+    if draft.has_scale or draft.lower_is_better:
+        return draft
+    name = draft.headers.get("score", "")
+    if not plain_name(name).endswith(("rank", "ranking")) and plain_name(name) not in _RANKS and not _are_ranks(draft):
+        return draft
+    note(
+        f"{draft.name}: {quote(name) if name else 'the score'} is read as a score of which the largest is the best; "
+        "ranks and places usually begin with the best: then say --lower-is-better (in Python lower_is_better=True)"
+    )
+    return draft
+
+
+#: Number of reviewers, and of papers of each, from which on it is no coincidence that all scores are 1, 2, ....
+_FEWEST_RANKINGS = 3
+_FEWEST_RANKED = 4
+
+
+def _are_ranks(draft: Draft) -> bool:
+    """Whether the scores of every reviewer are 1, 2, ... up to their number."""
+    score = numbers_of(draft.score, draft.size)
+    if not np.isfinite(score).all() or score.min() != 1:
+        return False
+    order = np.lexsort((score, draft.reviewer.codes))
+    reviewer = draft.reviewer.codes[order]
+    first = np.flatnonzero(np.r_[True, reviewer[1:] != reviewer[:-1]])
+    loads = np.diff(np.r_[first, draft.size])
+    ranked = np.arange(draft.size) - np.repeat(first, loads) + 1
+    return bool((score[order] == ranked).all() and np.count_nonzero(loads >= _FEWEST_RANKED) >= _FEWEST_RANKINGS)
+
+
+#: Names of columns that tell which of several rows of a pair is newer.
+_NEWER = re.compile(
+    r"(?:.*_)?(?:version|revision|rev|round|phase|stage|attempt|iteration|update|date|time|timestamp|submitted|modified"
+    r"|updated|created|day|submitted_at|modified_at|updated_at|runde|fassung|datum|fecha|ronda)(?:_.*)?"
+)
+
+
+@finding(
+    "asked",
+    "refused; the message names the column. With --duplicates last the newest counts by that column",
+    accepted="the column is not looked at",
+)
+def repeated_pairs(draft: Draft, note: Note) -> Draft:
+    """Several scores of a reviewer for a paper, which another column tells apart (version, date, round, trait)."""
+    if not draft.others or "criterion" in draft.headers or draft.duplicates == "mean":
+        return draft
+    scored = np.flatnonzero(draft.has_score())
+    pair = draft.reviewer.codes[scored] * len(draft.item.values) + draft.item.codes[scored]
+    order = np.argsort(pair, kind="stable")
+    again = np.flatnonzero(pair[order][1:] == pair[order][:-1])
+    first = scored[order[again]]
+    second = scored[order[again + 1]]
+    for name, read in draft.others.items() if again.size else ():
+        column = of_rows(read(), draft.rows)
+        if (column.codes[first] == column.codes[second]).any():
+            continue
+        age = _ages(name, column)
+        if draft.duplicates == "last":
+            if age is None:
+                continue
+            if not (age[second] < age[first]).any():
+                return draft
+            note(f"{draft.name}: of several scores of a pair the newest by {quote(name)} counts, not the last row")
+            return draft.part(np.argsort(age, kind="stable"))
+        places = f"{draft.place(int(draft.rows[first[0]]))} and {draft.place(int(draft.rows[second[0]]))}"
+        who = draft.reviewer.values[draft.reviewer.codes[first[0]]]
+        what = draft.item.values[draft.item.codes[first[0]]]
+        start = f"reviewer {quote(who)} has two scores for item {quote(what)}: {places} differ in {quote(name)}"
+        advice = (
+            f"if {quote(name)} names what is scored, say {naming('', CRITERION, name)}; if all scores count alike, "
+            "--duplicates mean"
+        )
+        if age is not None:
+            advice = "--duplicates last uses the newest score by this column, --duplicates mean all of them"
+        raise DuplicateReview(with_name(draft, f"{start}; {advice}"))
+    return draft
+
+
+def _ages(name: str, column: Column) -> FloatArray | None:
+    """Return what tells the newer of two rows, shape (rows,): numbers or dates of a column with such a name."""
+    if not _NEWER.fullmatch(normalise(name)):
+        return None
+    numbers = [parse_number(str(value)) for value in column.values]
+    if None not in numbers:
+        return np.array(numbers, np.float64)[column.codes]
+    moments = [parse_moment(str(value)) for value in column.values]
+    if None in moments:
+        return None
+    return np.array([moment.timestamp() for moment in moments if moment is not None])[column.codes]

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted, in_full
-from reviewgraph.formats.audit.finding import Draft, Note, numbers_of, overrule, texts_of
+from reviewgraph.formats.audit.finding import Draft, Note, asked, numbers_of, overrule, texts_of
 from reviewgraph.formats.audit.finding import finding as finding_of
 from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
@@ -34,26 +33,20 @@ MOST_NUMBERS = 60
 _PERSON = re.compile(r"@|(?:\d{4}-){3}\d{3}[\dX]|^~\w+\d$")
 
 
-@finding(
-    "exchanged-columns",
-    "asked",
-    "e-mail addresses or profiles of people as papers, while no reviewer is one",
-    "refused: reviewers and papers are exchanged",
-)
+@finding("asked", "refused: reviewers and papers are exchanged")
 def exchanged_columns(draft: Draft, note: Note) -> Draft:
-    """Refuse items that are e-mail addresses while reviewers are none."""
+    """E-mail addresses or profiles of people as papers, while no reviewer is one."""
     papers = draft.item.values
     people = draft.reviewer.values
     names_person = _PERSON.search
     if not all(names_person(str(label)) for label in papers) or any(names_person(str(label)) for label in people):
         return draft
     message = (
-        f"{draft.name}: expected reviewers before items (in graphs 0 for reviewers), found that all items are e-mail "
-        f"addresses or profiles of people, as {str(papers[0])!r}, and no reviewer is; exchange the two "
-        "(--columns reviewer=NAME,item=NAME), "
-        f"or say that it is right with {overrule('exchanged-columns')}"
+        "expected reviewers before items (in graphs 0 for reviewers), found that all items are e-mail addresses or "
+        f"profiles of people, as {str(papers[0])!r}, and no reviewer is; exchange the two (--columns "
+        "reviewer=NAME,item=NAME), or say that it is right with"
     )
-    raise InputError(message)
+    raise asked(draft, message, "exchanged-columns")
 
 
 _NUMBERED = re.compile(
@@ -143,6 +136,12 @@ def _numbers_of(labels: Sequence[str]) -> tuple[list[int], str | None]:
     return numbers, stems.pop()
 
 
+_NO_PERSON = (
+    ", so who reviewed several papers is not known; expected a label for each person, the same on all of their papers; "
+    "if each label is one person all the same, say"
+)
+
+
 def _are_of_papers(draft: Draft) -> bool:
     """Whether each reviewer has one paper, and a label such as P1-R2 that begins or ends with that of the paper."""
     if draft.size < FEWEST_PAPERS or np.bincount(draft.reviewer.codes).max() > 1:
@@ -162,22 +161,16 @@ def _are_of_papers(draft: Draft) -> bool:
 
 
 @finding(
-    "positional-reviewers",
     "asked",
-    "reviewers who number the reviews of each paper (Reviewer 1 to Reviewer k, R1, A, first ...)",
     "refused, since who reviewed several papers is not known; noted where every paper has all of them",
     accepted="each label is one person",
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
-    """Refuse labels of which each paper has the first k, and labels made of those of the papers."""
+    """Reviewers who number the reviews of each paper (Reviewer 1 to Reviewer k, R1, A, first ...)."""
     if _are_of_papers(draft):
-        message = (
-            f"{draft.name}: every reviewer is named after the one paper that they review, as "
-            f"{quote(str(draft.reviewer.values[draft.reviewer.codes[0]]))}, so who reviewed several papers is not "
-            "known; expected a label for each person, the same on all of their papers; if each label is one person "
-            f"all the same, say {overrule('positional-reviewers')}"
-        )
-        raise InputError(message)
+        example = quote(str(draft.reviewer.values[draft.reviewer.codes[0]]))
+        message = f"every reviewer is named after the one paper that they review, as {example}"
+        raise asked(draft, f"{message}{_NO_PERSON}", "positional-reviewers")
     used = np.flatnonzero(np.bincount(draft.reviewer.codes))
     size = len(draft.item.values)
     reviews = np.bincount(draft.item.codes, minlength=size)
@@ -206,12 +199,7 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
         )
         return draft
     verb = "number" if numbers else "are roles in"
-    message = (
-        f"{draft.name}: {labels} {verb} the reviews of each paper, so who reviewed several papers is not known; "
-        "expected a label for each person, the same on all of their papers; if each label is one person all the same, "
-        f"say {overrule('positional-reviewers')}"
-    )
-    raise InputError(message)
+    raise asked(draft, f"{labels} {verb} the reviews of each paper{_NO_PERSON}", "positional-reviewers")
 
 
 #: Labels of reviewers of nearly all papers that sum up the others; no people are called so.
@@ -229,14 +217,12 @@ _OF_ALL = 0.8
 
 
 @finding(
-    "mean-reviewers",
     "asked",
-    "a reviewer of nearly all papers whose scores are the mean, maximum, minimum or median of the others",
     "refused; left out and counted where the label says so (Average, Consensus, Total ...)",
     accepted="the label is a reviewer",
 )
 def mean_reviewers(draft: Draft, note: Note) -> Draft:
-    """Find reviewers who sum up the others."""
+    """A reviewer of nearly all papers whose scores are the mean, maximum, minimum or median of the others."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     loads = np.bincount(draft.reviewer.codes, minlength=len(draft.reviewer.values))
     # Who reviews nearly all papers, whatever the number of reviewers: a handful of candidates.
@@ -250,11 +236,8 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
             dropped |= draft.reviewer.codes == code
     if dropped.any() and not dropped.all():
         words = quote_all(sorted(texts[code] for code in np.unique(draft.reviewer.codes[dropped])))
-        note(
-            f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, whose reviewer sums up others ({words}); "
-            f"{overrule('mean-reviewers')} reads them as people"
-        )
-        return draft.without(dropped, "whose reviewer sums up others")
+        then = f" ({words}); {overrule('mean-reviewers')} reads them as people"
+        return draft.leave_out(dropped, "whose reviewer sums up others", note, then=then)
     score = numbers_of(draft.score, draft.size)
     if np.isnan(score).all() or len(candidates) > 10:
         return draft
@@ -262,11 +245,10 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
         kind = summed_up(draft, score, code)
         if kind:
             message = (
-                f"{draft.name}: the scores of the reviewer {quote(texts[code])} are the {kind} of the others on every "
-                "paper, as of a column that sums them up; leave out these rows, or say that it is a person with "
-                f"{overrule('mean-reviewers')}"
+                f"the scores of the reviewer {quote(texts[code])} are the {kind} of the others on every paper, as of a "
+                "column that sums them up; leave out these rows, or say that it is a person with"
             )
-            raise InputError(message)
+            raise asked(draft, message, "mean-reviewers")
     return draft
 
 
@@ -317,15 +299,9 @@ def _has_equal(draft: Draft, score: FloatArray, code: int) -> bool:
     return bool(np.bincount(draft.reviewer.codes[same], minlength=1).max() == rows.sum())
 
 
-@finding(
-    "mean-papers",
-    "asked",
-    "a paper of all reviewers whose scores are the means of theirs, as of a row that sums up, whatever it is called",
-    "refused",
-    accepted="the label is a paper",
-)
+@finding("asked", "refused", accepted="the label is a paper")
 def mean_papers(draft: Draft, note: Note) -> Draft:
-    """Find papers that sum up the others."""
+    """A paper of all reviewers whose scores are the means of theirs, as of a row that sums up, whatever its label."""
     reviewers = np.count_nonzero(np.bincount(draft.reviewer.codes))
     candidates = np.flatnonzero(np.bincount(draft.item.codes) == reviewers)
     score = numbers_of(draft.score, draft.size)
@@ -336,11 +312,10 @@ def mean_papers(draft: Draft, note: Note) -> Draft:
         if summed_up(turned, score, code, of_papers=False):
             label = quote(str(draft.item.values[code]))
             message = (
-                f"{draft.name}: the scores of the paper {label} are the means of the other scores of each reviewer, as "
-                "of a row that sums them up; leave out these rows, or say that it is a paper with "
-                f"{overrule('mean-papers')}"
+                f"the scores of the paper {label} are the means of the other scores of each reviewer, as of a row "
+                "that sums them up; leave out these rows, or say that it is a paper with"
             )
-            raise InputError(message)
+            raise asked(draft, message, "mean-papers")
     return draft
 
 
@@ -349,14 +324,9 @@ FEWEST_OF_NOBODY = 8
 TIMES = 2
 
 
-@finding(
-    "lone-reviewers",
-    "noted",
-    "a reviewer without any score, beside scores of others, who has at least twice the papers of any of them",
-    "noted, with the numbers of papers",
-)
+@finding("noted", "noted, with the numbers of papers")
 def lone_reviewers(draft: Draft, note: Note) -> Draft:
-    """Note a reviewer who may be nobody, whatever the word for it is."""
+    """A reviewer without any score, beside scores of others, who has at least twice the papers of any of them."""
     loads = np.bincount(draft.reviewer.codes)
     most = int(loads.argmax())
     other_loads = np.delete(loads, most)
@@ -374,14 +344,9 @@ def lone_reviewers(draft: Draft, note: Note) -> Draft:
     return draft
 
 
-@finding(
-    "unmatched-plans",
-    "noted",
-    "plans and scores of the same papers, with as many reviewers each and no reviewer in common",
-    "noted, with an example of both",
-)
+@finding("noted", "noted, with an example of both")
 def unmatched_plans(draft: Draft, note: Note) -> Draft:
-    """Note reviewers who may have one label in a plan and another beside their scores."""
+    """Plans and scores of the same papers, with as many reviewers each and no reviewer in common."""
     known = ~np.isnan(numbers_of(draft.score, draft.size))
     if known.all() or not known.any() or 2 * np.count_nonzero(known) != draft.size:
         return draft
@@ -406,14 +371,9 @@ def unmatched_plans(draft: Draft, note: Note) -> Draft:
 FEWEST_EQUAL = 8
 
 
-@finding(
-    "constant-reviewers",
-    "noted",
-    "a reviewer of nearly all papers with one score for all of them, as of a column that is no reviewer",
-    "noted",
-)
+@finding("noted", "noted")
 def constant_reviewers(draft: Draft, note: Note) -> Draft:
-    """Note reviewers who give every paper the same score."""
+    """A reviewer of nearly all papers with one score for all of them, as of a column that is no reviewer."""
     papers = np.count_nonzero(np.bincount(draft.item.codes))
     if np.bincount(draft.reviewer.codes).max() < max(FEWEST_EQUAL, _OF_ALL * papers):
         return draft
@@ -434,14 +394,9 @@ def constant_reviewers(draft: Draft, note: Note) -> Draft:
 _TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<second>.+?)\)?")
 
 
-@finding(
-    "crossed-labels",
-    "noted",
-    "reviewers whose labels are all combinations of two lists of words, as of a column per judge and category",
-    "noted, with an example",
-)
+@finding("noted", "noted, with an example")
 def crossed_labels(draft: Draft, note: Note) -> Draft:
-    """Note reviewers who are combinations of judges and categories."""
+    """Reviewers whose labels are all combinations of two lists of words, as of a column per judge and category."""
     if not 4 <= len(draft.reviewer.values) <= MOST_NUMBERS or np.bincount(draft.reviewer.codes).max() < 2:
         return draft
     texts = texts_of(draft.reviewer)
@@ -473,14 +428,9 @@ ZEROS = 0.1
 HEAP = 0.2
 
 
-@finding(
-    "no-score-codes",
-    "noted",
-    "99, -1, 999 or 0 apart from all other scores, which may mean that there is no score",
-    "noted, with the number of reviews",
-)
+@finding("noted", "noted, with the number of reviews")
 def no_score_codes(draft: Draft, note: Note) -> Draft:
-    """Note numbers that may mean "no score", in the score and in each criterion."""
+    """99, -1, 999 or 0 apart from all other scores, which may mean that there is no score."""
     score = numbers_of(draft.score, draft.size)
     messages = [sentinel_among(score, draft.target)]
     messages += [sentinel_among(values, name, of_criterion=True) for name, values in draft.criteria.items()]
@@ -580,14 +530,9 @@ _DATE = re.compile(
 )
 
 
-@finding(
-    "date-labels",
-    "noted",
-    "papers whose labels are dates beside others that are none: ids such as 1-3 that a spreadsheet changed",
-    "noted, with their number",
-)
+@finding("noted", "noted, with their number")
 def date_labels(draft: Draft, note: Note) -> Draft:
-    """Note labels of items that a spreadsheet may have made dates."""
+    """Papers whose labels are dates beside others that are none: ids such as 1-3 that a spreadsheet changed."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dates = [text for text in texts if "-" in text or "." in text or " " in text if _DATE.fullmatch(text.strip())]
     midnight = dates and all(text.strip().endswith("00:00:00") for text in dates)
@@ -606,14 +551,9 @@ _HIGHER = 6.0
 _APART = {"reviewer": 2.0, "item": 3.0}
 
 
-@finding(
-    "ranges",
-    "noted",
-    "reviewers, or papers, whose scores lie on ranges that do not overlap, as marks out of 5 and out of 100",
-    "noted, with the two ranges",
-)
+@finding("noted", "noted, with the two ranges")
 def ranges(draft: Draft, note: Note) -> Draft:
-    """Note reviewers, or papers, whose scores share no range."""
+    """Reviewers, or papers, whose scores lie on ranges that do not overlap, as marks out of 5 and out of 100."""
     score = numbers_of(draft.score, draft.size)
     known = np.flatnonzero(~np.isnan(score))
     if known.size < 2 * _FEWEST_SCORES or (score[known] < 0).any():
@@ -638,8 +578,7 @@ def ranges(draft: Draft, note: Note) -> Draft:
 
 def _some(codes: IntArray, labels: Sequence[str], noun: str) -> str:
     """Return few labels by name, many by their number."""
-    names = quote_all([labels[code] for code in codes.tolist()]) if codes.size <= 3 else ""
-    return names or counted(codes.size, noun)
+    return quote_all([labels[code] for code in codes.tolist()]) if codes.size <= 3 else counted(codes.size, noun)
 
 
 def _gap(codes: IntArray, score: FloatArray, apart: float) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import refused
 from reviewgraph.formats.files import quote
 from reviewgraph.formats.systems.system import Export, Outgoing, Rule, System, Use, emails
 from reviewgraph.formats.tables import Grid, Line, Table, attribute, from_records, plain_tag, to_grid
@@ -72,8 +72,8 @@ def _suggested(table: Table) -> Grid:
     for line, paper, reviewer, cell in cells:
         rank = parse_whole(cell)
         if not rank:
-            message = f"{line.place}: Rank: expected a whole number, 1 or more, found {quote(cell)}"
-            raise InputError(message)
+            place = f"{line.place}: Rank"
+            raise refused(place, "a whole number, 1 or more", quote(cell))
         best[paper, reviewer] = min((rank, line.place), best.get((paper, reviewer), (rank, line.place)))
     lines = (Line([*pair, str(1 / rank)], place) for pair, (rank, place) in best.items())
     return Grid(grid.name, ["Paper ID", "Reviewer Email", "affinity"], lines)
@@ -104,14 +104,10 @@ def _xml_assignments(name: str, root: Element) -> Grid | None:
 
 
 def _xml_bids(name: str, root: Element) -> Grid | None:
-    users = [
-        (paper, user)
-        for paper, user in _users(root)
-        if user is not None and "bid" in {key.casefold() for key in user.attrib}
-    ]
     records = [
         {"submissionId": paper, "email": attribute(user, "email"), "bid": attribute(user, "bid")}
-        for paper, user in users
+        for paper, user in _users(root)
+        if user is not None and "bid" in {key.casefold() for key in user.attrib}
     ]
     return from_records(name, records, "bid") if records else None
 

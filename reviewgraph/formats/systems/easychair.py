@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import normalise
@@ -123,8 +123,8 @@ def _last_versions(grid: Grid) -> Grid:
     for line, version in zip(grid.lines, grid.column("version"), strict=True):
         value = parse_whole(version) if version.strip() else 0
         if value is None:
-            message = f"{line.place}: version: expected a whole number, found {quote(version)}"
-            raise InputError(message)
+            place = f"{line.place}: version"
+            raise refused(place, "a whole number", quote(version))
         versions.append(value)
     keys = list(_rows(grid, "submission #", "member #", "reviewer email", "reviewer first name", "reviewer last name"))
     last: dict[tuple[str, ...], int] = {}
@@ -219,8 +219,8 @@ def _in_folder(
     return Export(what, uses, container="folder", extract=extract, lists=lists)
 
 
-def _file(what: str, needs: Sequence[str], *uses: Use, **options: Any) -> Export:
-    return Export(what, uses, needs, lenient=True, **options)
+def _file(what: str, needs: str, *uses: Use, **options: Any) -> Export:
+    return Export(what, uses, needs.split(), lenient=True, **options)
 
 
 #: A submission without a member has no reviews.
@@ -260,21 +260,19 @@ class EasyChair(System):
         ),
         _file(
             "EasyChair's reviews",
-            ("submission", "member", "member_name", "total_score"),
+            "submission member member_name total_score",
             _SCORED,
             extract=lambda name, table: _with_raters(_last_versions(to_grid(table)), {}),
             say="members by their numbers; the whole download knows addresses and desk rejects",
         ),
         _file(
-            "EasyChair's bids",
-            ("member", "member_name", "submission", "bid"),
-            Use("bids", {**_BIDS, "reviewer": ("member #",)}),
+            "EasyChair's bids", "member member_name submission bid", Use("bids", {**_BIDS, "reviewer": ("member #",)})
         ),
-        _file("EasyChair's authors", ("submission", "email", "person", "corresponding"), *_authors("email")),
-        _file("EasyChair's submissions", ("title", "authors", "form_fields", "decision", "deleted"), _PAPERS),
+        _file("EasyChair's authors", "submission email person corresponding", *_authors("email")),
+        _file("EasyChair's submissions", "title authors form_fields decision deleted", _PAPERS),
         _file(
             "EasyChair's committee",
-            ("person", "first_name", "last_name", "affiliation", "role"),
+            "person first_name last_name affiliation role",
             Use("reviewers", {"reviewer": ("#",), "institution": ("affiliation",)}),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
@@ -69,18 +69,13 @@ _NOUN = {REVIEWER.name: REVIEWER.name, ITEM.name: "paper"}
 _EXTREMES: Mapping[str, Callable[[Sequence[float]], float]] = {"max": max, "maximum": max, "min": min, "minimum": min}
 _UNDERSCORED = r"(?P<first>[^_@]+)_(?P<second>[^_@]+)"
 #: Two parts of the name of a column.
-_PARTED = tuple(
-    map(
-        re.compile,
-        (
-            r"(?P<first>.+?)\s*\[(?P<second>[^\[\]]+)\]\W*",
-            r"(?P<first>.+?)\s+/\s+(?P<second>.+)",
-            r"(?P<first>.+?)\s+[-\N{EN DASH}\N{EM DASH}|]\s+(?P<second>.+)",
-            r"(?P<first>.+?):\s+(?P<second>.+)",
-            r"(?P<first>.+?)\s*\((?P<second>[^()]+)\)\s*",
-            _UNDERSCORED,
-        ),
-    )
+_PARTED = (
+    r"(?P<first>.+?)\s*\[(?P<second>[^\[\]]+)\]\W*",
+    r"(?P<first>.+?)\s+/\s+(?P<second>.+)",
+    r"(?P<first>.+?)\s+[-\N{EN DASH}\N{EM DASH}|]\s+(?P<second>.+)",
+    r"(?P<first>.+?):\s+(?P<second>.+)",
+    r"(?P<first>.+?)\s*\((?P<second>[^()]+)\)\s*",
+    _UNDERSCORED,
 )
 #: The part of all combinations that columns of two parts must have.
 _CROSSED = 0.75
@@ -108,11 +103,10 @@ _SERIES = re.compile(r"(?P<stem>\D*)[0-9]+\D*")
 
 def labels_of(grid: Grid, columns: Mapping[str, str], role: Role) -> dict[str, int]:
     """Return the columns that say what a row of a wide table is about: the item or the reviewer, and a title."""
-
-    def note(message: str) -> None:
-        grid.notes.append(message.removeprefix(f"{grid.name}: "))
-
-    return locate(grid.header, [role, TITLE], columns, grid.name, note)
+    notes: list[str] = []
+    places = locate(grid.header, [role, TITLE], columns, grid.name, notes.append)
+    grid.notes += [note.removeprefix(f"{grid.name}: ") for note in notes]
+    return places
 
 
 def as_reviews(
@@ -270,7 +264,7 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
     if parts is None:
         return _unfolded(grid, rows, ITEM.name, places, left, columns) if _without_question(names) != names else None
     # Questions for criteria, without one for the paper, are about a paper that is not known.
-    for side, labels in ((parts.first, parts.second), (parts.second, parts.first)):
+    for side, labels in (parts, parts[::-1]):
         if len(set(side)) == 1 and (any(map(is_usual, labels)) or _RANGE.fullmatch(side[0])):
             return None
     return _unfolded(grid, rows, ITEM.name, places, left, columns)
@@ -438,28 +432,26 @@ def _unfolded(
 
 def _is_parted(name: str) -> bool:
     """Return whether a name has two parts between which more stands than an underscore."""
-    return any(pattern.fullmatch(name.strip()) for pattern in _PARTED if pattern.pattern != _UNDERSCORED)
+    return any(re.fullmatch(pattern, name.strip()) for pattern in _PARTED if pattern != _UNDERSCORED)
 
 
-class _Parts(NamedTuple):
-    """The two parts of the names of columns."""
-
-    first: list[str]
-    second: list[str]
+#: The first parts of the names of columns, and the second ones.
+_Parts: TypeAlias = tuple[list[str], list[str]]
 
 
 def _parts(names: Sequence[str]) -> _Parts | None:
     """Return the two parts of all names, such as a criterion and a judge; None if they are no combinations."""
     for pattern in _PARTED:
-        matches = [match for name in names if (match := pattern.fullmatch(name.strip()))]
+        matches = [match for name in names if (match := re.fullmatch(pattern, name.strip()))]
         if len(matches) < len(names):
             continue
-        parts = _Parts([match["first"] for match in matches], [match["second"].strip() for match in matches])
-        distinct = len(set(zip(*parts, strict=True)))
-        if pattern.pattern == _UNDERSCORED and 1 in (len(set(parts.first)), len(set(parts.second))):
+        first = [match["first"] for match in matches]
+        second = [match["second"].strip() for match in matches]
+        sizes = len(set(first)), len(set(second))
+        if pattern == _UNDERSCORED and 1 in sizes:
             continue  # names of people, as user_1, user_2
-        if 1 < distinct == len(names) >= _CROSSED * len(set(parts.first)) * len(set(parts.second)):
-            return parts
+        if 1 < len(set(zip(first, second, strict=True))) == len(names) >= _CROSSED * sizes[0] * sizes[1]:
+            return first, second
     return None
 
 
@@ -467,12 +459,9 @@ def _labelled(
     grid: Grid, names: Sequence[str], parts: _Parts, across: str, columns: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Return the label and the field of each column of two parts; refuse them if either may be the criterion."""
-    first = list(zip(parts.first, parts.second, strict=True))
-    second = list(zip(parts.second, parts.first, strict=True))
-    if len(set(parts.first)) == 1:
-        return [(label, SCORE.name) for label in parts.second]
-    if len(set(parts.second)) == 1:
-        return [(label, SCORE.name) for label in parts.first]
+    for labels, criteria in (parts, parts[::-1]):
+        if len(set(criteria)) == 1:
+            return [(label, SCORE.name) for label in labels]
     chosen = normalise(columns.get(SCORE.name, ""))
     tests: tuple[Callable[[Collection[str]], bool], ...] = (
         lambda side: chosen in map(normalise, side),
@@ -481,13 +470,13 @@ def _labelled(
     )
     # The first that holds for one part alone tells which is the criterion.
     for is_criterion in tests:
-        sides = is_criterion(parts.first), is_criterion(parts.second)
-        if sides[0] != sides[1]:
-            return second if sides[0] else first
+        first, second = map(is_criterion, parts)
+        if first != second:
+            return list(zip(*(parts[::-1] if first else parts), strict=True))
     message = (
         f"{grid.name}: the columns {quote_all(names, 3)} have two parts, and either may be the criterion; say which "
-        f"score counts: {naming('', SCORE, parts.first[0])} if {quote(parts.second[0])} is a {_NOUN[across]}, "
-        f"{naming('', SCORE, parts.second[0])} if {quote(parts.first[0])} is one"
+        f"score counts: {naming('', SCORE, parts[0][0])} if {quote(parts[1][0])} is a {_NOUN[across]}, "
+        f"{naming('', SCORE, parts[1][0])} if {quote(parts[0][0])} is one"
     )
     raise InputError(message)
 
@@ -624,10 +613,5 @@ class Gradebook(System):
             ),
             shape=melted,
         ),
-        Export(
-            "a gradebook with a column for each reviewer or paper",
-            (Use("reviews"),),
-            shape=crossed,
-            shy="name",
-        ),
+        Export("a gradebook with a column for each reviewer or paper", (Use("reviews"),), shape=crossed, shy="name"),
     )

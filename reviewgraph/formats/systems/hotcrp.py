@@ -219,8 +219,9 @@ def _unlisted(which: str) -> Unlisted:
     return Unlisted(which, 'HotCRP\'s download "Paper information, CSV"', names)
 
 
-def _table(what: str, needs: Collection[str], *uses: Use, **options: Any) -> Export:
-    return Export(what, uses, needs, lenient=True, **options)
+def _table(what: str, needs: str, *uses: Use, lacks: str = "", **options: Any) -> Export:
+    """Return a download; blanks separate the columns that it needs or lacks."""
+    return Export(what, uses, needs.split(), lacks.split(), lenient=True, **options)
 
 
 _EMAIL = {"reviewer": ("email",)}
@@ -228,7 +229,7 @@ _PAPERS = Use("papers")
 _REVIEWERS = Use("reviewers")
 _CONFLICTED = Rule("action", lambda action: action.strip().casefold() == "conflict")
 _BARRED = Rule("conflict", _says_conflict)
-_ACTIONS = ("action", _PAPER_CELL, "email|user|name|reviewer|reviewer_email")
+_ACTIONS = f"action {_PAPER_CELL} email|user|name|reviewer|reviewer_email"
 #: Papers that the person who downloaded pcassignments may not see have the action none.
 _SEEN = Rule("action", lambda action: action.strip().casefold() != "none", means="unseen")
 _NO_META = Rule("action", lambda action: not re.fullmatch("meta(review)?", action.strip(), re.I), means="meta")
@@ -315,7 +316,7 @@ class HotCRP(System):
     exports = (
         _table(
             "HotCRP's bulk assignment",
-            (*_ACTIONS, "reviewtype"),
+            f"{_ACTIONS} reviewtype",
             Use(
                 "assignments",
                 rules=(_NO_META, _CLEARED, _ASSIGNED, _NO_META_ROW),
@@ -340,58 +341,53 @@ class HotCRP(System):
         ),
         _table(
             "HotCRP's review preferences",
-            ("paper", "title", "email", "preference"),
+            "paper title email preference",
             Use("bids", {"bid": ("bid", "preference")}, reshape=_with_bids),
             Use("affinities", choices={"affinity": _ZERO}, reshape=_with_zeros),
             Use("conflicts", rules=(_BARRED,)),
             _PAPERS,
             _REVIEWERS,
         ),
-        _table(
-            "HotCRP's PC conflicts",
-            ("paper", "title", "email", "conflicttype|conflict_type"),
-            Use("conflicts"),
-            _PAPERS,
-        ),
+        _table("HotCRP's PC conflicts", "paper title email conflicttype|conflict_type", Use("conflicts"), _PAPERS),
         _table(
             "HotCRP's list of papers",
-            ("id", "status", "title|review|reviews"),
+            "id status title|review|reviews",
             Use("papers", {"item": ("ID",)}, (_LIVE, _COUNTED), tally=("# Reviews", _ALL_REVIEWS)),
         ),
-        _table("HotCRP's authors", ("paper", "title", "email", "iscontact"), Use("authors"), _PAPERS),
-        _table("HotCRP's topics", ("paper", "title", "topic"), _PAPERS, lacks=("email",)),
-        _table("HotCRP's discussion leads or shepherds", ("paper", "title", "leademail|shepherdemail")),
+        _table("HotCRP's authors", "paper title email iscontact", Use("authors"), _PAPERS),
+        _table("HotCRP's topics", "paper title topic", _PAPERS, lacks="email"),
+        _table("HotCRP's discussion leads or shepherds", "paper title leademail|shepherdemail"),
         _table(
             "HotCRP's reviews, a row for each field",
-            (_PAPER, "email", "field", "data"),
+            f"{_PAPER} email field data",
             Use("reviews", _EMAIL, reshape=_widened),
             _PAPERS,
             unlisted=_unlisted("papers without a review"),
         ),
         _table(
             "HotCRP's reviews",
-            ("pid", "email", "submitted_at|status|vtag"),
+            "pid email submitted_at|status|vtag",
             Use("reviews", _EMAIL, reshape=_of_submitted),
             _PAPERS,
             unlisted=_unlisted("papers without a review"),
         ),
         _table(
             "HotCRP's review scores",
-            ("paper", "title", "email", "review|reviewername|ovemer|overall_merit"),
+            "paper title email review|reviewername|ovemer|overall_merit",
             Use("reviews", _EMAIL),
             _PAPERS,
-            lacks=("action", "preference", "conflicttype"),
+            lacks="action preference conflicttype",
             unlisted=_unlisted("papers without a submitted review"),
         ),
         _table(
             "HotCRP's reviews as authors see them, without reviewers",
-            ("paper", "title", "review"),
+            "paper title review",
             _PAPERS,
-            lacks=("email", "reviewer", "reviewername", "action", "preference", "conflicttype"),
+            lacks="email reviewer reviewername action preference conflicttype",
         ),
         _table(
             "HotCRP's reviews before the first is submitted",
-            ("paper", "title"),
+            "paper title",
             extract=lambda _, table: None if to_grid(table).lines or len(table.header) > 2 else table,
         ),
         in_json(

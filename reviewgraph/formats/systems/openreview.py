@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import InputError, refused
 from reviewgraph.formats.columns import SCORE, normalise
 from reviewgraph.formats.files import quote_all, terms
 from reviewgraph.formats.systems.system import ALIAS, MEMBER, Export, Outgoing, Rule, System, Use, in_json, is_alias
@@ -83,9 +83,7 @@ def _reviews(name: str, content: Any) -> Grid | None:
             metas[_name(note.get("id")) or number] = note
     if not reviews:
         return None
-    submissions = {_name(note.get("id")): note for note in notes if _is_submission(note)}
-    titles = {name: _value(note["content"].get("title")) for name, note in submissions.items()}
-    venues = {name: _venue(note) for name, note in submissions.items()}
+    papers = {paper["forum"]: paper for paper in _submissions(notes)}
     fields = {
         key
         for note in reviews.values()
@@ -98,19 +96,16 @@ def _reviews(name: str, content: Any) -> Grid | None:
         {
             "forum": note.get("forum"),
             "signature": note.get("signatures"),
-            "title": titles.get(_name(note.get("forum"))),
-            "venueid": venues.get(_name(note.get("forum"))),
+            "title": None,
+            "venueid": None,
+            **papers.get(_name(note.get("forum")), {}),
             "submitted_at": note.get("cdate") or note.get("tcdate"),
             **{key: _value(entry) for key, entry in note["content"].items() if key in fields},
         }
         for note in reviews.values()
     ]
     reviewed = {_name(note.get("forum")) for note in reviews.values()}
-    idle = [
-        {"forum": forum, "title": titles[forum], "venueid": venues[forum]}
-        for forum in submissions
-        if forum not in reviewed
-    ]
+    idle = [paper for forum, paper in papers.items() if forum not in reviewed]
     above = [
         {"forum": note.get("forum"), "signature": note.get("signatures"), "of_meta_review": "yes"}
         for note in metas.values()
@@ -118,12 +113,16 @@ def _reviews(name: str, content: Any) -> Grid | None:
     return from_records(name, [*records, *idle, *above], "review")
 
 
-def _papers(name: str, content: Any) -> Grid | None:
-    submissions = [note for note in _notes(content) if _is_submission(note)]
-    records = [
-        {"forum": note.get("id"), "title": _value(note["content"].get("title")), "venueid": _venue(note)}
-        for note in submissions
+def _submissions(notes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {"forum": _name(note.get("id")), "title": _value(note["content"].get("title")), "venueid": _venue(note)}
+        for note in notes
+        if _is_submission(note)
     ]
+
+
+def _papers(name: str, content: Any) -> Grid | None:
+    records = _submissions(_notes(content))
     return from_records(name, records, "submission") if records else None
 
 
@@ -310,11 +309,10 @@ class OpenReview(System):
         """
         invitation = outgoing.invitation or ""
         if outgoing.label is not None and invitation.endswith(_DEPLOYED):
-            message = (
-                f"to openreview: expected no label under the invitation {invitation}, whose edges have none, found "
-            )
-            message += f"{outgoing.label!r}; leave --label out, or name the invitation that ends in {_PROPOSED}"
-            raise InputError(message)
+            expected = f"no label under the invitation {invitation}, whose edges have none"
+            remedy = f"leave --label out, or name the invitation that ends in {_PROPOSED}"
+            place = f"to {self.name}"
+            raise refused(place, expected, repr(outgoing.label), remedy)
         label = outgoing.label or ((outgoing.stage or LABEL) if invitation.endswith(_PROPOSED) else None)
         end = {} if label is None else {"label": label}
         weights = outgoing.weights or [WEIGHT] * len(outgoing.pairs)

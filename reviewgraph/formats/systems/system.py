@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import Detail, counted, listed, shortened
 from reviewgraph.formats.columns import ITEM, SCORE, Role, Tally, Unlisted, named, naming, normalise, recognised
@@ -181,8 +181,8 @@ class Accepted(NamedTuple):
         """Refuse labels that a system would not accept, or mistake for something else."""
         unfit = [label for label in dict.fromkeys(map(str, labels)) if not self.fits(label)]
         if unfit:
-            message = f"to {system}: expected {self.words}, found {len(unfit)} other: {listed(unfit, 3)}; {self.remedy}"
-            raise InputError(message)
+            place = f"to {system}"
+            raise refused(place, self.words, f"{len(unfit)} other: {listed(unfit, 3)}", self.remedy)
 
 
 ANY = Accepted(lambda label: True, "labels", "")
@@ -278,9 +278,8 @@ def read_names(tables: Sequence[Table]) -> tuple[list[Table], dict[str, str], li
             files.append(table.provenance.with_rows(len(rows.lines), rows.left_out))
             for alias, person in zip(*map(by_row, rows.columns), strict=True):
                 if names.setdefault(alias, person) != person:
-                    message = f"{table.name}: expected one person behind {quote(alias)}, found {quote(names[alias])} "
-                    message += f"and {quote(person)}; remove one"
-                    raise InputError(message)
+                    people = f"{quote(names[alias])} and {quote(person)}"
+                    raise refused(table.name, f"one person behind {quote(alias)}", people, "remove one")
     return [table for table in tables if not (table.source and table.source.kind == "names")], names, files
 
 
@@ -374,9 +373,7 @@ def recognise(table: Table, wanted: Wanted) -> Table:
     if headerless is None and wanted.format not in (None, PLAIN):
         system = next(system for system in wanted.systems if system.name == wanted.format)
         kinds = ", ".join(dict.fromkeys(export.what for export in system.exports))
-        message = f"{table.name}: expected a file of {system.title} ({kinds}), found the columns "
-        message += quote_all(table.header)
-        raise InputError(message)
+        raise refused(table.name, f"a file of {system.title} ({kinds})", f"the columns {quote_all(table.header)}")
     return headerless or table
 
 

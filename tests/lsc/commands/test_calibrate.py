@@ -30,7 +30,6 @@ METHOD_KEYS = {
     "hypothesis",
     "objective",
     "unique",
-    "units",
     "items",
     "selected",
     "set_aside",

@@ -217,7 +217,7 @@ def test_weights_are_used_as_far_as_they_tell_of_noise() -> None:
 
 def test_tables_of_any_shape_converge() -> None:
     errors = 0
-    tables = 2000 if NIGHTLY else 200
+    tables = 2000 if NIGHTLY else 60
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for seed in range(tables):
@@ -232,7 +232,7 @@ def test_tables_of_any_shape_converge() -> None:
             assert np.isfinite(found.quality).all(), seed
             assert (found.variance > 0).all(), seed
             assert math.isfinite(found.evidence), seed
-    assert errors <= tables // 100
+    assert errors <= max(1, tables // 100)
 
 
 @pytest.mark.parametrize("sizes", [(20, 10, 6), (30, 30, 3), (60, 40, 4), (200, 200, 3)])

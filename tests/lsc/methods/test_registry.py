@@ -38,7 +38,7 @@ def test_results_agree(name: str) -> None:
     assert isinstance(estimate, Result)
     answer = estimate.to_dict()
     shared, columns = Estimate.to_dict(estimate), Estimate.to_columns(estimate)
-    assert set(shared) == {"method", "status", "hypothesis", "objective", "unique", "units", "items"} <= set(answer)
+    assert set(shared) == {"method", "status", "hypothesis", "objective", "unique", "items"} <= set(answer)
     assert list(columns) == ["item", "quality", "average", "rank", "standard_error", "group"]
     for found in (answer["items"][0], estimate.to_columns()):
         assert list(found)[: len(columns)] == list(columns)

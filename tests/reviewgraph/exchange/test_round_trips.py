@@ -17,12 +17,7 @@ from hypothesis import strategies as st
 
 from reviewgraph import InputError, Reviews
 from reviewgraph.graph import DuplicateReview
-from reviewgraph.io.exchange import (
-    review_multigraph,
-    to_biadjacency,
-    to_igraph,
-    to_networkx,
-)
+from reviewgraph.io.exchange import review_multigraph, to_biadjacency, to_igraph, to_networkx
 
 # Few labels, so that reviewers and items share them, and near-twins: 7, "7" and "007" are three labels.
 LABELS: list[Any] = [0, 7, "7", "007", "ann", ("item", 1), ("reviewer", "ann"), 12, "-a"]
@@ -92,11 +87,8 @@ def test_there_and_back_nothing_is_lost(road: str, reviews: Reviews) -> None:
 @pytest.mark.parametrize(
     "reviews",
     [
-        Reviews([], items=[]),
-        Reviews([], items=["p1"]),
-        Reviews([], reviewers=["ann"]),
-        Reviews([("a", "a", 0.0)]),
-        Reviews([("a", "a")]),
+        *(Reviews([], items=[]), Reviews([], items=["p1"]), Reviews([], reviewers=["ann"])),
+        *(Reviews([("a", "a", 0.0)]), Reviews([("a", "a")])),
     ],
     ids=["empty", "an item", "a reviewer", "one review", "one planned"],
 )

@@ -101,22 +101,16 @@ def hotcrp() -> list[Exported]:
     ]
     reviews = [
         *(
-            {
-                "object": "review",
-                "pid": int(paper),
-                "rid": rid,
-                "rtype": 2,
-                "status": "complete",
-                "reviewer": REVIEWERS[email],
-                "reviewer_email": email,
-                "S01": score,
-                "S02": 1,
-                "T03": "Text",
-            }
+            {"object": "review", "pid": int(paper), "rid": rid, "rtype": 2, "status": "complete", "S01": score}
+            | {"S02": 1, "T03": "Text", "reviewer": REVIEWERS[email], "reviewer_email": email}
             for rid, ((email, paper), score) in enumerate(SCORES.items(), 1)
         ),
         {"object": "review", "pid": 12, "rid": 9, "status": "draft", "reviewer_email": "bob@x.org", "S01": 5},
     ]
+    letters = [[*row[:-1], LETTERS.get(row[-1], row[-1]), 2] for row in rows]
+    start = ["pid", "review", "email", "round", "submitted_at"]
+    wide = [[row[0], row[3], row[5], "R1", 17, 5, "complete", row[6], "so"] for row in rows]
+    wide.append(["12", "", "bob@x.org", "R1", "", "", "draft", 5, ""])
     form = {"S01": {"name": "Overall merit"}, "S02": {"name": "Reviewer expertise"}}
     papers = [
         {"pid": int(paper), "title": title, "reviews": [one for one in reviews if one["pid"] == int(paper)]}
@@ -136,29 +130,10 @@ def hotcrp() -> list[Exported]:
         Exported(
             "reviews.csv", as_csv([*head, "Overall merit", "Comments"], [[*row, "a,\nb"] for row in rows]), SCORES
         ),
-        Exported(
-            "letters.csv",
-            as_csv([*head, "OveMer", "RevExp"], [[*row[:-1], LETTERS.get(row[-1], row[-1]), 2] for row in rows]),
-            SCORES,
-            {"scale": "A>B>C>D>E"},
-        ),
+        Exported("letters.csv", as_csv([*head, "OveMer", "RevExp"], letters), SCORES, {"scale": "A>B>C>D>E"}),
         Exported("pcassignments.csv", as_csv(["paper", "action", "email", "round", "title"], assigned), PLANNED),
-        Exported(
-            "narrow.csv",
-            as_csv(["pid", "review", "email", "round", "submitted_at", "field", "format", "data"], narrow),
-            SCORES,
-        ),
-        Exported(
-            "wide.csv",
-            as_csv(
-                ["pid", "review", "email", "round", "submitted_at", "vtag", "status", "Overall merit", "Comments"],
-                [
-                    *([row[0], row[3], row[5], "R1", 17, 5, "complete", row[6], "so"] for row in rows),
-                    ["12", "", "bob@x.org", "R1", "", "", "draft", 5, ""],
-                ],
-            ),
-            drafted,
-        ),
+        Exported("narrow.csv", as_csv([*start, "field", "format", "data"], narrow), SCORES),
+        Exported("wide.csv", as_csv([*start, "vtag", "status", "Overall merit", "Comments"], wide), drafted),
         Exported("reviews.json", as_json({"ok": True, "reviews": reviews}), drafted, {"columns": {"score": "S01"}}),
         Exported(
             "rqc.json",
@@ -232,17 +207,12 @@ def openreview() -> list[Exported]:
         return profile(email)
 
     assigned = {pair: {"weight": 0.5} for pair in SCORES}
+    by_paper = {note_of(paper): [profile(email) for email, of in SCORES if of == paper] for paper in PAPERS}
     grouped = [
-        {
-            "id": {"head": note_of(paper)},
-            "values": [{"tail": profile(email), "weight": 0.5} for email, of in SCORES if of == paper],
-        }
-        for paper in PAPERS
+        {"id": {"head": paper}, "values": [{"tail": who, "weight": 0.5} for who in people]}
+        for paper, people in by_paper.items()
     ]
-    matched = {
-        note_of(paper): [{"aggregate_score": 0.5, "user": profile(email)} for email, of in SCORES if of == paper]
-        for paper in PAPERS
-    }
+    matched = {paper: [{"aggregate_score": 0.5, "user": who} for who in people] for paper, people in by_paper.items()}
     planned = dict.fromkeys(FORUMS)
 
     def half(score: Any) -> Any:
@@ -292,6 +262,18 @@ def cmt() -> list[Exported]:
     ]
 
 
+#: The columns of the tables of EasyChair.
+EASYCHAIR = {
+    "review.csv": "#,submission #,member #,member name,number,version,text,scores,total score,reviewer first name,"
+    "reviewer last name,reviewer email,reviewer person #,date,time,attachment?",
+    "submission.csv": "#,title,authors,submitted,last updated,form fields,keywords,decision,notified,reviews sent,"
+    "abstract,deleted?",
+    "committee.csv": "#,person #,first name,last name,email,country,affiliation,Web page,role",
+    "bidding.csv": "member #,member name,submission #,bid",
+    "author.csv": "submission #,first name,last name,email,country,affiliation,Web page,person #,corresponding?",
+}
+
+
 def easychair_files(headers: bool = True) -> dict[str, bytes]:
     numbers = {email: str(number) for number, email in enumerate(REVIEWERS, 11)}
 
@@ -304,25 +286,6 @@ def easychair_files(headers: bool = True) -> dict[str, bytes]:
     reviews[:0] = [review(50, *pair, score, version=0) for pair, score in EARLIER.items() if pair in SCORES]
     reviews.append(review(51, "ann@x.org", "20", 3))
     papers = {**PAPERS, "20": "Out of scope"}
-    tables = {
-        "review.csv": (
-            *("#", "submission #", "member #", "member name", "number", "version", "text", "scores", "total score"),
-            *("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time"),
-            "attachment?",
-        ),
-        "submission.csv": (
-            *("#", "title", "authors", "submitted", "last updated", "form fields", "keywords", "decision", "notified"),
-            *("reviews sent", "abstract", "deleted?"),
-        ),
-        "committee.csv": (
-            *("#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role"),
-        ),
-        "bidding.csv": ("member #", "member name", "submission #", "bid"),
-        "author.csv": (
-            *("submission #", "first name", "last name", "email", "country", "affiliation", "Web page", "person #"),
-            "corresponding?",
-        ),
-    }
     # Members of the committee wrote under another address; one author is no member.
     authors = [(paper, REVIEWERS[email], f"at.home.{email}", numbers[email]) for email, paper in CONFLICTS]
     authors += [("12", "Sue Sub", "sue@x.org", "99"), ("20", "Sue Sub", "sue@x.org", "99")]
@@ -341,21 +304,16 @@ def easychair_files(headers: bool = True) -> dict[str, bytes]:
             [paper, *name.split(), email, "", "X", "", person, "yes"] for paper, name, email, person in authors
         ],
     }
-    return {name: as_csv(header if headers else (), rows[name]) for name, header in tables.items()}
+    return {name: as_csv(header.split(",") if headers else (), rows[name]) for name, header in EASYCHAIR.items()}
 
 
 def easychair() -> list[Exported]:
     member = {"columns": {"reviewer": "PC member"}}
+    bare = {f"data/{name}": data for name, data in easychair_files(headers=False).items()}
     written = {("sue@x.org", "4") if pair == ("cid@x.org", "4") else pair: score for pair, score in SCORES.items()}
     return [
         Exported("data.zip", as_zip(easychair_files()), SCORES, member, EARLIER),
-        Exported(
-            "old.zip",
-            as_zip({f"data/{k}": v for k, v in easychair_files(headers=False).items()}),
-            SCORES,
-            member,
-            EARLIER,
-        ),
+        Exported("old.zip", as_zip(bare), SCORES, member, EARLIER),
         Exported("writers.zip", as_zip(easychair_files()), written, {"columns": {"reviewer": "sub-reviewer"}}, EARLIER),
     ]
 
@@ -380,25 +338,12 @@ def pretalx() -> list[Exported]:
         for (email, paper), score in SCORES.items()
     ]
     given = [
-        {
-            "id": 1,
-            "submission": code_of(paper),
-            "text": "so",
-            "score": score,
-            "scores": [],
-            "answers": [],
-            "user": email,
-        }
+        {"id": 1, "submission": code_of(paper), "score": score, "scores": [], "answers": [], "user": email}
         for (email, paper), score in SCORES.items()
     ]
     proposals = [
-        {
-            "code": code_of(paper),
-            "title": title,
-            "speakers": [],
-            "state": "submitted",
-            "assigned_reviewers": [email for email, of in SCORES if of == paper],
-        }
+        {"code": code_of(paper), "title": title, "speakers": [], "state": "submitted"}
+        | {"assigned_reviewers": [email for email, of in SCORES if of == paper]}
         for paper, title in PAPERS.items()
     ]
     around = {"count": len(given), "next": None, "previous": None}
@@ -419,33 +364,11 @@ RECOMMENDED = (
 
 def journals() -> list[Exported]:
     words = {len(RECOMMENDED) - place: word for place, word in enumerate(RECOMMENDED)}
-    head = [
-        "Stage",
-        "Round",
-        "Submission Title",
-        "Submission ID",
-        "Reviewer",
-        "Email",
-        "Date Assigned",
-        "Date Completed",
-    ]
-    head += ["Unconsidered", "Declined", "Cancelled", "Recommendation", "Comments on Submission"]
+    head = ["Stage", "Round", "Submission Title", "Submission ID", "Reviewer", "Email", "Date Assigned"]
+    head += ["Date Completed", "Unconsidered", "Declined", "Cancelled", "Recommendation", "Comments on Submission"]
     when = ["2026-01-01", ""]
     rows = [
-        [
-            "Review",
-            1,
-            PAPERS[of],
-            of,
-            email.partition("@")[0],
-            email,
-            *when,
-            "",
-            "No",
-            "No",
-            words.get(score, score),
-            "so",
-        ]
+        ["Review", 1, PAPERS[of], of, email[:3], email, *when, "", "No", "No", words.get(score, score), "so"]
         for (email, of), score in SCORES.items()
     ]
     for place, no in enumerate((["Yes", "No", "No"], ["", "Yes", "No"], ["", "No", "Yes"])):
@@ -474,24 +397,17 @@ def indico() -> list[Exported]:
 
 
 def annotations() -> list[Exported]:
-    tasks = [
-        {
-            "id": int(of),
-            "data": {"text": title},
-            "annotations": [
-                {
-                    "id": 1,
-                    "completed_by": {"id": 1, "email": email},
-                    "was_cancelled": False,
-                    "result": [{"from_name": "rating", "type": "rating", "value": {"rating": SCORES[email, of]}}],
-                }
-                for email in REVIEWERS
-                if (email, of) in SCORES
-            ]
-            + [{"id": 2, "completed_by": {"email": "no@x.org"}, "was_cancelled": True, "result": []}],
-        }
-        for of, title in PAPERS.items()
-    ]
+    tasks: list[dict[str, Any]] = []
+    for of, title in PAPERS.items():
+        made: list[dict[str, Any]] = [
+            {"id": 2, "completed_by": {"email": "no@x.org"}, "was_cancelled": True, "result": []}
+        ]
+        for email in REVIEWERS:
+            if (email, of) in SCORES:
+                answer = {"from_name": "rating", "type": "rating", "value": {"rating": SCORES[email, of]}}
+                who = {"id": 1, "email": email}
+                made.append({"id": 1, "completed_by": who, "was_cancelled": False, "result": [answer]})
+        tasks.append({"id": int(of), "data": {"text": title}, "annotations": made})
     return [Exported("label-studio.json", as_json(tasks), SCORES)]
 
 

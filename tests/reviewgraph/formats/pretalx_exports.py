@@ -63,9 +63,7 @@ def expect_pages_read(event: Event) -> None:
         }
         if several:
             read = read_reviews(
-                event.path(f"reviews-every.{form}"),
-                items=event.path(f"sessions.{form}"),
-                columns={"score": "Impact"},
+                event.path(f"reviews-every.{form}"), items=event.path(f"sessions.{form}"), columns={"score": "Impact"}
             )
             assert pairs_of(read) == event.written(category="Impact")
 

@@ -27,6 +27,7 @@ CLEAN = [
     for turn in range(2)
 ]
 HEADER = ["reviewer", "paper", "score"]
+SAME: list[tuple[Any, ...]] = []
 
 
 class Case(NamedTuple):
@@ -34,7 +35,7 @@ class Case(NamedTuple):
 
     rows: list[tuple[Any, ...]]
     words: str  #: What the note or the question says.
-    right: list[tuple[Any, ...]] | None = None  #: None where the table is refused.
+    right: list[tuple[Any, ...]] | None = None  #: None where the table is refused, SAME where it is noted only.
     header: list[str] = HEADER
     named: bool = False  #: Whether it needs names of columns, which rows have not.
     accepted: bool = True  #: Whether the table can be read where the finding is accepted.
@@ -59,9 +60,7 @@ ROW_OF_MEANS = [
 ]
 CASES = {
     "repeated-header": Case(
-        [*CLEAN[:9], ("Reviewer", " paper", None), *CLEAN[9:]],
-        "1 row left out, which repeat",
-        CLEAN,
+        [*CLEAN[:9], ("Reviewer", " paper", None), *CLEAN[9:]], "1 row left out, which repeat", CLEAN
     ),
     "summary-rows": Case(
         [*CLEAN, *((who, label, 10) for who in PEOPLE for label in ("Points Possible", "\xd8"))],
@@ -98,7 +97,7 @@ CASES = {
         'say --scale "\\+1>\\+0>-0>-1"',
         named=True,
     ),
-    "ranks": Case(CLEAN, "'Ranking' is read as a score of which the largest is the best", CLEAN, named=True),
+    "ranks": Case(CLEAN, "'Ranking' is read as a score of which the largest is the best", SAME, named=True),
     "repeated-pairs": Case(
         [(*row[:2], 9 - row[2], "clarity") for row in CLEAN] + [(*row, "rigour") for row in CLEAN],
         "differ in 'Trait'; if 'Trait' names what is scored, say .*criterion.*Trait",
@@ -109,24 +108,19 @@ CASES = {
     "exchanged-columns": Case([(who, f"{paper}@x.org", score) for who, paper, score in CLEAN], "exchange the two"),
     "positional-reviewers": Case(numbered(), "number the reviews of each paper"),
     "mean-reviewers": Case([*CLEAN, *MEANS], "the reviewer 'Gil' are the mean of the others"),
-    "mean-papers": Case(
-        [*CLEAN, *ROW_OF_MEANS],
-        "the scores of the paper 'Zeile' are the means of the other",
-    ),
+    "mean-papers": Case([*CLEAN, *ROW_OF_MEANS], "the scores of the paper 'Zeile' are the means of the other"),
     "lone-reviewers": Case(
         [*CLEAN, *(("Guest", paper, None) for paper in PAPERS)],
         "'Guest' has 12 papers and no score, every other reviewer at most 4 papers",
-        [*CLEAN, *(("Guest", paper, None) for paper in PAPERS)],
+        SAME,
     ),
     "unmatched-plans": Case(
         [*CLEAN, *((f"{who} Lee", paper, None) for who, paper, _ in CLEAN)],
         "the reviewers without scores, as 'Ann Lee', and those with scores, as 'Ann', are different",
-        [*CLEAN, *((f"{who} Lee", paper, None) for who, paper, _ in CLEAN)],
+        SAME,
     ),
     "constant-reviewers": Case(
-        [*CLEAN, *(("Gil", paper, 4) for paper in PAPERS)],
-        "'Gil' gave all papers the same score",
-        [*CLEAN, *(("Gil", paper, 4) for paper in PAPERS)],
+        [*CLEAN, *(("Gil", paper, 4) for paper in PAPERS)], "'Gil' gave all papers the same score", SAME
     ),
     "crossed-labels": Case(
         [
@@ -135,22 +129,18 @@ CASES = {
             for place, kind in enumerate(("Style", "Depth"))
         ],
         "all combinations of 6 words and 2 words",
-        [
-            (f"{who} - {kind}", paper, 1 + (score + place) % 7)
-            for who, paper, score in CLEAN
-            for place, kind in enumerate(("Style", "Depth"))
-        ],
+        SAME,
     ),
-    "no-score-codes": Case([*CLEAN[1:], (*CLEAN[0][:2], 99)], "99 in 1 of 24", [*CLEAN[1:], (*CLEAN[0][:2], 99)]),
+    "no-score-codes": Case([*CLEAN[1:], (*CLEAN[0][:2], 99)], "99 in 1 of 24", SAME),
     "date-labels": Case(
         [(who, "2026-03-01" if paper == "P103" else paper, score) for who, paper, score in CLEAN],
         "1 label of a paper is a date, as '2026-03-01'",
-        [(who, "2026-03-01" if paper == "P103" else paper, score) for who, paper, score in CLEAN],
+        SAME,
     ),
     "ranges": Case(
         [(who, paper, score * (20 if who in PEOPLE[:3] else 1) + 4) for who, paper, score in CLEAN],
         "the scores of 'Dan', 'Eva', 'Fay' go up to",
-        [(who, paper, score * (20 if who in PEOPLE[:3] else 1) + 4) for who, paper, score in CLEAN],
+        SAME,
     ),
 }
 
@@ -206,7 +196,7 @@ def test_a_finding_is_the_same_in_every_way_in(name: str, way: str, tmp_path: Pa
             read(case, header, tmp_path, **options)
     else:
         reviews, notes = read(case, header, tmp_path, **options)
-        assert content(reviews) == set(case.right)
+        assert content(reviews) == set(case.right or case.rows)
         assert any(re.search(case.words, note) for note in notes), notes
     if not case.accepted or (name == "empty-reviewers" and way == "rows"):
         return
@@ -277,10 +267,7 @@ def test_states_say_which_rows_count(
     table = [(*row, cells[place % 4 == 0]) for place, row in enumerate(CLEAN)]
     path = written(tmp_path / "t.csv", [*HEADER, column], table)
     notes: list[str] = []
-    for reviews in (
-        read_reviews(path, note=notes.append),
-        Reviews(pandas.read_csv(path), note=notes.append),
-    ):
+    for reviews in (read_reviews(path, note=notes.append), Reviews(pandas.read_csv(path), note=notes.append)):
         assert reviews.n_reviews == rows
         assert int(reviews.scored.sum()) == scored
         assert reviews.n_items == len(PAPERS)

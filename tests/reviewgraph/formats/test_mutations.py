@@ -18,11 +18,7 @@ MUTATIONS = trials(50)
 
 #: Damages that leave a whole file of other scores: no header to rename, the lines of one record after the score of
 #: another, several names of fields that become the same empty one.
-UNFAIR = {
-    (columns_renamed, "old.zip"),
-    (without_lines, "pretalx.csv"),
-    (cells_emptied, "rqc.json"),
-}
+UNFAIR = {(columns_renamed, "old.zip"), (without_lines, "pretalx.csv"), (cells_emptied, "rqc.json")}
 
 
 def outcome(write, export, data):

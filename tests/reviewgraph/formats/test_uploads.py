@@ -40,25 +40,21 @@ def test_hotcrp_only_ever_adds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "search"),
+    ("who", "other", "search"),
     [
-        ("bob@u.edu", "ann@u.edu"),
-        ("ANN@U.edu", "ann@u.edu"),
-        ("xann@u.edu", "ann@u.edu"),
-        ("ann@u.edu.au", "ann@u.edu"),
-        ("ann@cs.u.edu", "ann@u.ed*u"),
-        ("ann@v.edu", "ann@u.edu"),
+        ("ann@u.edu", "bob@u.edu", "ann@u.edu"),
+        ("ann@u.edu", "ANN@U.edu", "ann@u.edu"),
+        ("ann@u.edu", "xann@u.edu", "ann@u.edu"),
+        ("ann@u.edu", "ann@u.edu.au", "ann@u.edu"),
+        ("ann@u.edu", "ann@cs.u.edu", "ann@u.ed*u"),
+        ("ann@u.edu", "ann@v.edu", "ann@u.edu"),
+        ("ann@u.de", "ann@u.de.example", "ann@u.*de"),
     ],
 )
-def test_hotcrp_searches_for_one_person_though_it_finds_subdomains(other: str, search: str) -> None:
+def test_hotcrp_searches_for_one_person_though_it_finds_subdomains(who: str, other: str, search: str) -> None:
     """HotCRP's own search, src/contactsearch.php: of ann@u.edu it makes ann@*u.edu, and * may be a subdomain."""
-    (row,) = rows("hotcrp", Outgoing({"item": ["7"], "reviewer": ["ann@u.edu"]}, people=[other]))
+    (row,) = rows("hotcrp", Outgoing({"item": ["7"], "reviewer": [who]}, people=[other]))
     assert row["paper"] == f"7 -re:{search}"
-
-
-def test_hotcrp_searches_for_one_person_though_it_finds_longer_domains() -> None:
-    (longer,) = rows("hotcrp", Outgoing({"item": ["7"], "reviewer": ["ann@u.de"]}, people=["ann@u.de.example"]))
-    assert longer["paper"] == "7 -re:ann@u.*de"
 
 
 @pytest.mark.parametrize("paper", ["all", "#redo", "1-5", "0", "7 OR 8", "p7", "-3"])
@@ -77,12 +73,6 @@ def test_who_is_no_email_is_refused_with_a_name(who: str, system: str) -> None:
         SYSTEMS[system].write(outgoing)
     assert who in str(told.value)
     assert "--to csv" in str(told.value)
-
-
-def test_hotcrp_takes_a_label_for_a_round_if_it_can_be_one() -> None:
-    assert {row["round"] for row in rows("hotcrp", Outgoing(PAIRS, label="R2"))} == {"R2"}
-    with pytest.raises(InputError, match="a label that HotCRP takes as the name of a round"):
-        rows("hotcrp", Outgoing(PAIRS, label="R1:R2"))
 
 
 def test_openreview_edges_have_what_posting_asks_for() -> None:
