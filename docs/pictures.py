@@ -22,7 +22,7 @@ from typing import Any
 DOCS = Path(__file__).parent
 GALLERY = DOCS / "gallery"
 DEMO = DOCS.parent / "reviewgraph" / "cli" / "reviewgraph-demo.csv"
-BLOCK = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 #: Commands, the report that they write, and the picture of the top of it, with its height in pixels.
 REPORTS = {
@@ -88,10 +88,7 @@ def typed(line: str, place: Path) -> subprocess.CompletedProcess[str]:
 
 def walk(page: Path, place: Path, last: str) -> None:
     """Do in a folder what a tutorial says, up to the command that contains the last words."""
-    for language, block in BLOCK.findall(page.read_text("utf-8")):
-        if language == "toml":
-            (place / block.split()[1]).write_text(block, "utf-8")
-            continue
+    for block in BLOCK.findall(page.read_text("utf-8")):
         for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block, re.M):
             typed(command, place).check_returncode()
             if last in command:

@@ -30,6 +30,11 @@ class VerificationStatus(Status):
     REFUTED = "refuted", "at least one claim is wrong"
     NOT_REFUTED = "not_refuted", "nothing is wrong, and a claim could not be checked"
 
+    @property
+    def good(self) -> bool | None:
+        """Whether the result holds; None where a claim could not be checked."""
+        return None if self is VerificationStatus.NOT_REFUTED else self is VerificationStatus.HOLDS
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verification(Result):
@@ -72,7 +77,7 @@ class Verification(Result):
     @property
     def good(self) -> bool | None:
         """Whether the result holds; None where a claim could not be checked."""
-        return VERDICTS[self.status][0]
+        return self.status.good
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as ``verify --json`` prints them."""
@@ -171,13 +176,12 @@ def of_check(report: Report, reviews: Any, rules: Rules) -> Findings:
 
 #: Maximum number of reasons listed.
 LISTED = 10
-#: The verdict of each outcome, and whether it is what readers hope for.
-VERDICTS = {"holds": (True, "Holds:"), "refuted": (False, "Refuted:"), "not_refuted": (None, "Not refuted:")}
 
 
 def page_of(path: str, findings: Findings) -> Page:
     """Return the verdict on an answer, with the reasons; then what was checked, and what was not."""
-    good, verdict = VERDICTS[findings.outcome]
+    good = VerificationStatus(findings.outcome).good
+    verdict = f"{findings.outcome.capitalize().replace('_', ' ')}:"
     summary = path
     if findings.undecided:
         summary = f"{path} depends on what could not be checked"

@@ -56,8 +56,7 @@ def printed(page: Path) -> list[list[str]]:
     return [commands for commands in found if commands]
 
 
-#: Blocks of consoles, and of files that a page tells to write: these begin with a comment that is their name.
-CONSOLE = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 #: A command in a console, on one line or several, and what it prints.
 COMMANDS = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.M)
 
@@ -81,11 +80,7 @@ def recorded(page: Path, folder: Path) -> str:
         return f"$ {shown[1]}\n{run.stdout if shown[2] else ''}"
 
     def block(shown: re.Match[str]) -> str:
-        language, text = shown.groups()
-        if language == "toml":
-            (folder / text.split()[1]).write_text(text, encoding="utf-8")
-            return shown[0]
-        return f"```console\n{re.sub(COMMANDS, command, text)}```"
+        return f"```console\n{re.sub(COMMANDS, command, shown[1])}```"
 
     return CONSOLE.sub(block, page.read_text("utf-8"))
 

@@ -29,6 +29,7 @@ from reviewgraph.cli import (
     result_options,
     say,
     select_option,
+    selected_among,
     stream_option,
     table_options,
     telling,
@@ -65,10 +66,10 @@ class Outcome:
         self.refused: str | None = None
         params = session.params
         # Of a plain table the higher scores are the better ones, unless something says so.
-        stated = session.is_given("lower_is_better") or params["scale"] or session.system
+        stated = session.is_typed("lower_is_better") or params["scale"] or session.system
         guessed = not stated and not result.reviews.lower_is_better
         if params["select"] is not None:
-            n = params["select"].of(int((result.rank > 0).sum()))
+            n = selected_among(params["select"], int((result.rank > 0).sum()))
             options = {"error_rate": params["error_rate"], "across_groups": params["by_group_average"]}
             try:
                 self.selection = select(result, n, **options)
@@ -317,7 +318,7 @@ def answer(
         if codes is not None:
             told = Outcome(session, outcome.method, shown, tuple(codes.item[label] for label in outcome.explained))
         following = told.following(session) if codes is None and reviews is not None else ()
-        return replace(told.page, uploads=written, following=following, subject=session.table(whole=True))
+        return replace(told.page, uploads=written, following=following, subject=session.table())
 
     if outcome.refused and session.params["as_json"]:
         say(outcome.refused)

@@ -11,7 +11,6 @@ import click
 
 from reviewgraph._base import Next
 from reviewgraph.cli import (
-    PlainCommand,
     Refusal,
     Session,
     examples,
@@ -28,7 +27,6 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @click.command(
-    cls=PlainCommand,
     epilog=examples(
         ("A quick look at the first table:", "reproduce table1 --papers 30 --trials 1"),
         ("With tables written to a folder:", "reproduce rank --papers 30 --trials 1 -o results"),

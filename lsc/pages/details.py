@@ -27,7 +27,7 @@ from reviewgraph._base import (
     order_of,
     snapped,
 )
-from reviewgraph.report import ComparedChart, Ranked, RankedChart
+from reviewgraph.report import ValueChart
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs
@@ -147,7 +147,6 @@ def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
     lists = selection.lists
     kinds = [MARKS[lists[i] or "out"] for i in order.tolist()]
     names = [str(result.items[i]) for i in order.tolist()]
-    points = Ranked(result.reviews.printed(result.quality)[order], *intervals(result, order), kinds, names)
     shown = f"Papers of rank {first + 1:,} to {first + order.size:,}"
     words = [f"{'All papers' if order.size == selection.ranked_codes.size else shown}, each with its 90 % interval."]
     if line is not None:
@@ -158,10 +157,11 @@ def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
             f"among the best is between {percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)}; "
             f"--lottery draws {counted(selection.places, 'place')} among them."
         )
-    drawing = RankedChart(
-        points,
-        up="quality",
-        along="rank",
+    drawing = ValueChart(
+        result.reviews.printed(result.quality)[order],
+        *intervals(result, order),
+        kinds,
+        names,
         meanings=[("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")],
         first=first + 1,
         line=line,
@@ -202,9 +202,13 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         are = noun(into.size, "is", "are")
         words += f" Of the best {selection.n:,}, {into.size:,} {are} so by the correction alone."
     names = [str(result.items[i]) for i in scored.tolist()]
-    points = Ranked(after, low, high, kinds.tolist(), names, labelled)
-    cut = _line(result, selection)
-    drawing = ComparedChart(points, before, along="plain average", up="quality", meanings=meanings, cut=cut)
+    drawing = ValueChart(
+        *(after, low, high, kinds.tolist(), names, labelled),
+        along="plain average",
+        meanings=meanings,
+        before=before,
+        line=_line(result, selection),
+    )
     return Picture("moved", "Averages and qualities", words, drawing)
 
 
@@ -285,7 +289,6 @@ def severities(result: PosteriorEstimate) -> Picture:
     # A severity becomes a quality: that of a paper which gets an average score from this reviewer.
     value, low, high = (reviews.printed(result.beliefs.location + part[codes]) for part in severity)
     names = [str(reviews.reviewers[j]) for j in codes.tolist()]
-    points = Ranked(value, np.minimum(low, high), np.maximum(low, high), kinds, names, labelled)
     more, fewer = ("fewer", "more") if reviews.lower_is_better else ("more", "fewer")
     words = (
         f"{counted(codes.size, 'reviewer')} on the scale of papers: a reviewer is at the quality of a paper that "
@@ -293,7 +296,11 @@ def severities(result: PosteriorEstimate) -> Picture:
         f"gives {-float(np.nanmin(severity.mean)):.2f} points {more} than a typical reviewer, the harshest "
         f"{float(np.nanmax(severity.mean)):.2f} {fewer}; diamonds are outside the interquartile range."
     )
-    drawing = RankedChart(points, up="points", along="reviewers, from lenient to harsh")
+    drawing = ValueChart(
+        *(value, np.minimum(low, high), np.maximum(low, high), kinds, names, labelled),
+        up="points",
+        along="reviewers, from lenient to harsh",
+    )
     return Picture("severities", "Severities of reviewers", words, drawing)
 
 

@@ -27,7 +27,7 @@ from reviewgraph._base import (
     places,
 )
 from reviewgraph.graph import level_named, structure_of
-from reviewgraph.report import MOST, MapChart, grouping_of, not_counted
+from reviewgraph.report import MOST, grouping_of, not_counted
 
 if TYPE_CHECKING:
     from planner._plans.match import Match
@@ -352,7 +352,7 @@ def _groups(plan: Plan) -> list[Part]:
         words = "Groups before the plan: circles as large as their papers, lines for the papers that two share."
         words += " Each dashed line is an extra review, from the group of its reviewer to the paper." * bool(plan.count)
         drawn = grouping.map(plan.pairs if plan.added else None)
-        parts.append(Picture("map", "What the reviews join", words, MapChart(drawn)))
+        parts.append(Picture("map", "What the reviews join", words, drawn))
     if plan.added:
         before, after = plan.reach
         words = f"{before.papers:,} before the plan, {after.papers:,} of {after.of:,} with it."

@@ -392,4 +392,4 @@ def _next(session: Session, assignment: Assignment, destination: Destination, co
     listed += ["conflict_by", "authors", "reviewers_file"] if params["conflict_by"] else []
     lists = "" if session.columns else session.words("items_file", *listed)
     written = session.words("columns", "score", "merge") if first else session.words("merge")
-    return Next.of("check", shlex.join([*words, *session.conference_words]), lists, written)
+    return Next.of("check", shlex.join(words), lists, written)

@@ -26,7 +26,6 @@ from reviewgraph.cli import (
     Command,
     Number,
     Session,
-    Share,
     authors_option,
     examples,
     gone_options,
@@ -38,6 +37,7 @@ from reviewgraph.cli import (
     reviewers_option,
     say,
     select_option,
+    selected_among,
     table_options,
     telling,
 )
@@ -194,7 +194,7 @@ def plan(
     reviews: Reviews,
     target: str,
     goal: str | None,
-    select: Share | None,
+    select: int | str | None,
     output: str | None,
     **options: Any,
 ) -> None:
@@ -210,10 +210,7 @@ def plan(
     from reviewgraph._base import Search
 
     # With an objective there is a level only where one is given.
-    levelled = goal is None or session.is_given("target", unless="goal")
-    # A conference file may have ``select`` for other commands.
-    if goal is None and not session.is_typed("select"):
-        select = None
+    levelled = goal is None or session.is_typed("target")
     destination = read_destination(session)
     files = _side_files(session, reviews)
     session.expect_columns_used()
@@ -225,7 +222,7 @@ def plan(
     request: dict[str, Any] = {
         "goal": goal or "level",
         "n": options["max_reviews"],
-        "n_selected": None if select is None else select.of(papers),
+        "n_selected": None if select is None else selected_among(select, papers),
         "min_reviews": options["min_reviews"] or None,
         **{name: options[name] for name in AS_GIVEN},
         **files,
@@ -254,7 +251,7 @@ def plan(
             warnings=[*page.warnings, *warnings],
             uploads=uploads,
             following=_next_round(session, extra, destination) or [_next(session, extra, destination)],
-            subject=session.table(whole=True),
+            subject=session.table(),
         )
 
     session.answer(extra, extra.constraints.reviews, compose, holds=extra.attained and complete)
@@ -313,7 +310,7 @@ def _next_round(session: Session, extra: Plan, destination: Destination) -> list
         return []
     table = session.table(extra.constraints.reviews)
     if extra.added and output and destination.upload.read_back:
-        table = _beside(session, table, output)
+        table = _beside(table, output)
     if rounds.terms.first_phase:
         # The rounds are planned from the scores of the first phase.
         again = session.again(NOT_AGAIN)
@@ -346,12 +343,11 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
         return Next.of("plan", table, again, f"-o {session.unread(stem, upload.suffix)}", why=why)
     options = [f"--require {extra.target}"] if extra.status.reaches else []
     of_people = ("conflict_by", "authors", "reviewers") if session.params["conflict_by"] else ()
-    return Next.of("check", _beside(session, table, output), *options, session.words("conflicts", "gone", *of_people))
+    return Next.of("check", _beside(table, output), *options, session.words("conflicts", "gone", *of_people))
 
 
-def _beside(session: Session, table: str, output: str) -> str:
+def _beside(table: str, output: str) -> str:
     """Return the words for the files of reviews, and that of the plan after them."""
-    # REVIEWS on the command line replace those of a conference file.
-    words = [*(session.params["paths"] if session.is_shared("paths") else ()), *shlex.split(table)]
+    words = shlex.split(table)
     first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
     return shlex.join([*words[:first], output, *words[first:]])

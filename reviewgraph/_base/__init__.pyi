@@ -28,7 +28,6 @@ from .arrays import snapped as snapped
 from .arrays import spread as spread
 from .arrays import starts as starts
 from .clock import Clock as Clock
-from .errors import CertificateError as CertificateError
 from .errors import InputError as InputError
 from .errors import LabelWarning as LabelWarning
 from .errors import ReviewGraphError as ReviewGraphError
@@ -60,14 +59,10 @@ from .results import Progress as Progress
 from .results import Result as Result
 from .results import Status as Status
 from .results import backend_of as backend_of
-from .results import is_same as is_same
 from .storing import csv_parts as csv_parts
 from .storing import csv_text as csv_text
 from .storing import draft_beside as draft_beside
-from .storing import json_text as json_text
-from .storing import line_of as line_of
 from .storing import plain as plain
-from .storing import record_of as record_of
 from .storing import write_together as write_together
 from .storing import write_whole as write_whole
 from .text import Detail as Detail

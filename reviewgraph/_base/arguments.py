@@ -359,27 +359,23 @@ _OF_FRAMES = (
 
 
 def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
-    """Return Python's error for a keyword that a function does not have, with the one that may be meant.
+    """Return Python's error for a keyword that a function does not have, with the near one, or all that it has.
 
+    >>> print(unexpected("plan", "min_review", ["n", "min_reviews"]))
+    plan() got an unexpected keyword argument 'min_review'; did you mean min_reviews?
     >>> print(unexpected("check", "capacity", ["load", "conflicts"]))
-    check() got an unexpected keyword argument 'capacity'; did you mean load?
-    >>> print(unexpected("plan", "seed", ["n", "search"]))
-    plan() got an unexpected keyword argument 'seed'; did you mean search=Search(seed=...)?
+    check() got an unexpected keyword argument 'capacity'; expected one of load, conflicts
     >>> print(unexpected("check", "score", ["reviews", "load"]))
     check() got an unexpected keyword argument 'score'; pass Reviews(table, score=...) as reviews
     """
     from difflib import get_close_matches
 
-    meant = [words for words in MEANT.get(name, ()) if words.partition("=")[0] in taken]
-    meant = meant or get_close_matches(name, taken, 1)
-    advice = ""
+    advice = f"expected one of {', '.join(taken)}"
     if name in _OF_FRAMES and "reviews" in taken:
-        advice = f"; pass Reviews(table, {name}=...) as reviews"
-    elif caller == "check" and name in ("target", "level", "require"):
-        advice = "; compare the level of the report: check(reviews).level == 'double'"
-    elif meant:
-        advice = f"; did you mean {meant[0]}?"
-    return TypeError(f"{caller}() got an unexpected keyword argument {name!r}{advice}")
+        advice = f"pass Reviews(table, {name}=...) as reviews"
+    elif near := get_close_matches(name, taken, 1):
+        advice = f"did you mean {near[0]}?"
+    return TypeError(f"{caller}() got an unexpected keyword argument {name!r}; {advice}")
 
 
 def renamed(caller: str, keywords: Mapping[str, Any], old: Mapping[str, str]) -> dict[str, Any]:
@@ -446,31 +442,29 @@ def _checked(function: Callable[P, R], options: type | None = None, old: Mapping
     optional = {name for name, hint in hints.items() if "None" in _parts(hint)}
     numbers = {name for name, hint in hints.items() if "float" in _parts(hint)}
     code = function.__code__
+    n_named = code.co_argcount + code.co_kwonlyargcount
     names = code.co_varnames[: code.co_argcount]
-    many = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
-    check = _refuse
-    double = in_double
+    many = code.co_varnames[n_named:]
     words = function.__qualname__.removesuffix(".__init__")
-    refused = unexpected
-    accepted = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *further)
+    accepted = (*code.co_varnames[:n_named], *further)
     is_open = bool(code.co_flags & TAKES_ANY) and options is None
-    rename = renamed
+
+    def validated(name: str, value: Any) -> Any:
+        if name in taken and not (value is None and name in optional):
+            _refuse(name, value, taken[name])
+        return in_double(value) if name in numbers else value
+
+    def validated_keyword(name: str, value: Any) -> Any:
+        if not is_open and name not in accepted:
+            raise unexpected(words, name, accepted)
+        return validated(name, value)
+
+    under_new_names = functools.partial(renamed, words, old=old or {})
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        keywords: dict[str, Any] = kwargs
-        if old and not old.keys().isdisjoint(kwargs):
-            keywords = rename(words, kwargs, old)
-        named = [(names[k] if k < len(names) else many[0], value) for k, value in enumerate(args)]
-        for name, value in [*named, *keywords.items()]:
-            if name in taken and not (value is None and name in optional):
-                check(name, value, taken[name])
-        values: Any = [double(value) if name in numbers else value for name, value in named]
-        more: Any = {name: double(value) if name in numbers else value for name, value in keywords.items()}
-        if not is_open:
-            for name in keywords:
-                if name not in accepted:
-                    raise refused(words, name, accepted)
-        return function(*values, **more)
+        values: Any = [validated(names[k] if k < len(names) else many[0], value) for k, value in enumerate(args)]
+        keywords: Any = {name: validated_keyword(name, value) for name, value in under_new_names(kwargs).items()}
+        return function(*values, **keywords)
 
     # With the globals of the function, so that inspection finds it in the function's module.
     made = FunctionType(run.__code__, function.__globals__, function.__name__, None, run.__closure__)

@@ -241,7 +241,6 @@ class FileRead:
     # The name of the conference system that it is from; None where it is of none that is known
     system: str | None = None
     header: tuple[str, ...] = ()  # The names of its columns
-    options: tuple[tuple[str, str], ...] = ()  # Of a conference file: the keys and values that the command used
 
     def with_rows(self, rows: int, left_out: Iterable[LeftOut] = (), scored: int | None = None) -> FileRead:
         """Return the same file with the counts of its rows; those left out for one reason are added up."""
@@ -254,8 +253,6 @@ class FileRead:
     @property
     def words(self) -> str:
         """The counts in words."""
-        if self.options:
-            return f"{self.file}: {', '.join(key for key, _ in self.options)}"
         sheets = f", {noun(len(self.sheets), 'sheet')} {listed(self.sheets)}" if self.sheets else ""
         without = 0 if self.scored is None else self.rows - self.scored
         those = f", {without:,} of them" if without < self.rows else ""
@@ -267,9 +264,7 @@ class FileRead:
         """Return it as ``--json`` prints it."""
         left = [left_out._asdict() for left_out in self.left_out]
         counts = {"rows": self.rows, "scored": self.scored, "left_out": left}
-        taken = [{"option": option, "value": value} for option, value in self.options]
-        options = {"options": taken} if taken else {}
-        return {"file": self.file, "sheets": list(self.sheets), **counts, "sha256": self.sha256, **options}
+        return {"file": self.file, "sheets": list(self.sheets), **counts, "sha256": self.sha256}
 
 
 def line_of(files: Iterable[FileRead]) -> str:

@@ -1,12 +1,8 @@
 from .command import Command as Command
 from .command import Number as Number
-from .command import PlainCommand as PlainCommand
-from .command import first_sentence as first_sentence
-from .command import load as load
 from .command import main as main
 from .command import option as option
 from .options import SHOWN_BY as SHOWN_BY
-from .options import Share as Share
 from .options import authors_option as authors_option
 from .options import conflict_by_option as conflict_by_option
 from .options import examples as examples
@@ -20,6 +16,7 @@ from .options import read_papers as read_papers
 from .options import result_options as result_options
 from .options import reviewers_option as reviewers_option
 from .options import select_option as select_option
+from .options import selected_among as selected_among
 from .options import stream_option as stream_option
 from .options import table_options as table_options
 from .options import weighed as weighed

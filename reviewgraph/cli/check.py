@@ -12,7 +12,6 @@ from reviewgraph._base.storing import csv_parts, write_whole
 from reviewgraph.cli.command import Command, option
 from reviewgraph.cli.options import (
     SHOWN_BY,
-    Share,
     authors_option,
     conflict_by_option,
     examples,
@@ -22,6 +21,7 @@ from reviewgraph.cli.options import (
     result_options,
     reviewers_option,
     select_option,
+    selected_among,
     stream_option,
     table_options,
 )
@@ -192,7 +192,7 @@ def check(
     require: str | None,
     use_scores: bool,
     like: str | None,
-    select: Share,
+    select: int | str,
     fragile: bool | None,
     missing: Any,
     output: str | None,
@@ -207,10 +207,10 @@ def check(
 
     expect_table(output)
     last_year = session.read_reviews(like) if like else None
-    if not select.number:
+    if select in (0, "0%"):
         message = f"select: expected one paper or more; found {select}"
         raise InputError(message)
-    n_selected = max(1, select.of(reviews.n_items))
+    n_selected = max(1, selected_among(select, reviews.n_items))
     duties = read_duties(session, reviews)
     gone = session.read("gone")
     session.expect_columns_used()
@@ -238,7 +238,7 @@ def check(
         return replace(
             _with_level(shown._page(), require, reached=reached, use_scores=use_scores),
             **_next(session, report, missed, asked=asked),
-            subject=session.table(whole=True),
+            subject=session.table(),
         )
 
     session.answer(report, reviews, compose, holds=holds)

@@ -8,7 +8,6 @@ import click
 
 from reviewgraph._base.storing import write_whole
 from reviewgraph._base.text import counted
-from reviewgraph.cli.command import found_here
 from reviewgraph.cli.options import examples
 from reviewgraph.cli.output import Refusal, refusing, say, show
 
@@ -33,9 +32,7 @@ def demo(ctx: click.Context) -> None:
         message = f"{NAME}: expected no such file in this folder, found another one; move it, or use another folder"
         raise Refusal(message)
     command = ctx.find_root().command
-    # A conference file in this folder belongs to another conference.
-    without = ("--conference", "none") if found_here() else ()
-    for words in [(*command_words, *without) for command_words in COMMANDS]:
+    for words in COMMANDS:
         show(f"$ reviewgraph {' '.join(words)}\n")
         command.main(words, prog_name="reviewgraph", standalone_mode=False)
         show()

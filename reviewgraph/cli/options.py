@@ -6,16 +6,16 @@ import functools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
+from reviewgraph._base.arguments import selected_of
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted, listed
 from reviewgraph.cli.command import near, option
-from reviewgraph.cli.output import Refusal, note, refusing, say, telling
+from reviewgraph.cli.output import Refusal, note, refusing, telling
 from reviewgraph.cli.session import TABLE, Session, pass_session
 
 if TYPE_CHECKING:
@@ -272,48 +272,35 @@ gone_options = option(
 # ``--select``: a number or a percentage of papers.
 
 
-@dataclass(frozen=True)
-class Share:
-    """``N`` or ``P%`` of the papers."""
+def selected_among(select: int | str, most: int) -> int:
+    """Return the number of papers to select, of those with a score.
 
-    number: float
-    percent: bool
-
-    def __str__(self) -> str:
-        return f"{self.number:g}%" if self.percent else f"{self.number:g}"
-
-    def of(self, most: int) -> int:
-        """Return the number of papers, of those with a score.
-
-        >>> Share(10.0, percent=True).of(25), Share(3, percent=False).of(25)
-        (3, 3)
-        """
-        if not most:
-            message = "select: expected papers with scores to select from, found none"
-            raise InputError(message)
-        count = int(self.number / 100 * most + 0.5) if self.percent else int(self.number)
-        if count > most:
-            message = f"select: expected at most {most} papers, those with a score; found {count}"
-            raise InputError(message)
-        return count
+    >>> selected_among("10%", 25), selected_among(3, 25)
+    (3, 3)
+    """
+    if not most:
+        message = "select: expected papers with scores to select from, found none"
+        raise InputError(message)
+    count = selected_of(select, most)
+    if count > most:
+        message = f"select: expected at most {most} papers, those with a score; found {count}"
+        raise InputError(message)
+    return count
 
 
-def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> Share | None:
-    if value is None:
-        return None
-    percent = value.strip().endswith("%")
+def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
+    if value is None or value.strip().isdecimal():
+        return value and int(value)
     try:
-        number = float(value.strip().removesuffix("%")) if percent else int(value)
-    except ValueError:
-        number = -1
-    if not number >= 0 or (percent and number > 100):
+        selected_of(value, 0)
+    except InputError:
         message = f"expected a number of papers, or a percentage as in 10%; found {value!r}"
-        raise click.BadParameter(message, ctx, param)
-    return Share(number, percent)
+        raise click.BadParameter(message, ctx, param) from None
+    return f"{float(value.strip().removesuffix('%')):g}%"
 
 
 def select_option(text: str, **settings: Any) -> Callable[[Decorated], Decorated]:
-    """Return ``--select``, whose value is a :class:`Share`."""
+    """Return ``--select``, whose value is a number, or text such as ``10%``: see :func:`selected_among`."""
     return option("Selection", "--select N|P%", callback=_share, help=text, **settings)
 
 
@@ -442,8 +429,6 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         unsupported = set(session.params) - {"paths", "merge", "score", "stream", "cluster", *IN_BATCHES, *supported}
         flag = "cluster" if cluster else "stream"
         expect_none_given(unsupported, flag=flag)
-        if aside := [option.key for name, option in session.taken.items() if name in unsupported]:
-            say(f"--{flag}: not answered in parts, and left aside: {', '.join(aside)}")
         paths = options["paths"]
         named: dict[str, Any] = {name: options[name] for name in ("lower_is_better", "duplicates")}
         named |= {"columns": session.table_columns, "merge": session.spellings, "note": note}

@@ -177,7 +177,7 @@ def _by_option(message: str) -> str:
 
 def say(message: str) -> None:
     """Print a diagnostic on stderr."""
-    _print(message, err=True)
+    show_lines(visible(message, but="\n"), err=True, color=None)
 
 
 #: Notes that are printed at most.
@@ -226,7 +226,7 @@ def show(page: str = "", *, whole: bool = False) -> None:
     # Visible control characters are longer, so they are replaced before wrapping.
     lines = visible(page, but="\n").split("\n")
     width = terminal_width()
-    _print("\n".join(lines if whole else [part for line in lines for part in folded(line, width)]))
+    show_lines("\n".join(lines if whole else [part for line in lines for part in folded(line, width)]), color=None)
 
 
 def show_lines(text: str, *, err: bool = False, color: bool | None = True) -> None:
@@ -241,13 +241,9 @@ def wants_colour(choice: str) -> bool:
     return choice == "always" or (choice == "auto" and able)
 
 
-def _print(text: str, *, err: bool = False) -> None:
-    show_lines(visible(text, but="\n"), err=err, color=None)
-
-
 def print_json(value: Any) -> None:
     """Print one JSON object on stdout: plain values, null for what is not finite, control characters escaped."""
-    _print(json_text(value))
+    show_lines(json_text(value), color=None)
 
 
 # Early ends: a closed pipe, a full disk, Ctrl-C, a failure of this program.

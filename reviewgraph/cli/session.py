@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -49,30 +49,14 @@ CHECKER = "reviewgraph.cli.verify:checked"
 TABLE = ("paths", "columns", "score", "format", "items", "scale", "lower_is_better", "duplicates", "merge", "accept")
 
 
-class Taken(NamedTuple):
-    """A key that a command uses: its place for messages, its name, its TOML value, and the value of the parameter.
-
-    ``own`` means that it is in the section of the command.
-    """
-
-    place: str
-    key: str
-    written: Any
-    value: Any
-    own: bool
-
-
 class Session:
     """The running command: the options it was given, and the files it has read.
 
-    ``columns`` has the names of columns by role; ``conference`` is the conference file that options were taken from,
-    ``asked`` the value of ``--conference`` as typed, and ``whole_help`` whether help shows all options.
+    ``columns`` has the names of columns by role, and ``whole_help`` is whether help shows all options.
     """
 
     def __init__(self) -> None:
         self.columns: dict[str, str] = {}
-        self.conference: Any = None
-        self.asked: str | None = None
         self.whole_help = False
         self._read: dict[FileRead, None] = {}
 
@@ -82,40 +66,23 @@ class Session:
         session: Session = (context or click.get_current_context()).meta.setdefault("reviewgraph.session", cls())
         return session
 
-    # Options: typed, or from the conference file.
+    # Options.
 
     @property
     def params(self) -> dict[str, Any]:
         return click.get_current_context().params
 
-    @property
-    def taken(self) -> Mapping[str, Taken]:
-        return self.conference.taken if self.conference else {}
-
     def is_typed(self, name: str) -> bool:
-        source = click.get_current_context().get_parameter_source(name)
-        return source is ParameterSource.COMMANDLINE and name not in self.taken
-
-    def is_given(self, name: str, unless: str = "") -> bool:
-        """Whether a parameter was typed, or is in the conference file and ``unless`` was not typed."""
-        return self.is_typed(name) or (name in self.taken and not (unless and self.is_typed(unless)))
-
-    def is_shared(self, name: str) -> bool:
-        """Whether a parameter is in a section for all commands, so that the next command reads it, too."""
-        return name in self.taken and not self.taken[name].own
+        return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
     # Files.
 
     @property
     def table_columns(self) -> dict[str, str]:
-        """The names of columns by role with that of the score: of two, the typed one counts."""
-        from reviewgraph.formats.columns import SCORE, choose_score
+        """The names of columns by role with that of the score."""
+        from reviewgraph.formats.columns import choose_score
 
-        score = self.params.get("score")
-        columns = self.columns
-        if score is None or SCORE.name not in columns or ("columns" in self.taken) == ("score" in self.taken):
-            return choose_score(columns, score)
-        return columns if "score" in self.taken else {**columns, SCORE.name: score}
+        return choose_score(self.columns, self.params.get("score"))
 
     @functools.cached_property
     def spellings(self) -> Spellings:
@@ -138,7 +105,7 @@ class Session:
     @property
     def files(self) -> list[FileRead]:
         """The files that were read, in order, each once."""
-        return [*([self.conference.file] if self.conference else []), *self._read]
+        return [*self._read]
 
     @property
     def system(self) -> str | None:
@@ -194,51 +161,38 @@ class Session:
         from reviewgraph.formats.columns import named
         from reviewgraph.formats.files import quote
 
-        # A conference file may name columns of files of other commands.
-        for role, name in self.columns.items() if "columns" not in self.taken else ():
+        for role, name in self.columns.items():
             if name.strip() and not any(named(file.header, name.strip()) for file in self.files):
                 message = f"--columns {role}={name}: no file that was read has a column {quote(name)}"
                 raise Refusal(message)
 
     # The next command.
 
-    @property
-    def conference_words(self) -> list[str]:
-        return ["--conference", self.asked] if self.asked else []
-
-    def words(self, *names: str, whole: bool = False) -> str:
-        """Return parameters with their values for the shell, without defaults.
-
-        Those that all commands take from the conference file are left out, unless ``whole``.
-        """
+    def words(self, *names: str) -> str:
+        """Return parameters with their values for the shell, without defaults."""
 
         def is_needed(parameter: click.Parameter, name: str) -> bool:
             value = self.params[name]
-            return name in names and value and value != parameter.default and (whole or not self.is_shared(name))
+            return name in names and value and value != parameter.default
 
         return shlex.join(self._worded(is_needed))
 
-    def table(self, reviews: Reviews | None = None, *, whole: bool = False) -> str:
+    def table(self, reviews: Reviews | None = None) -> str:
         """Return REVIEWS and its options for the shell, as :meth:`words` does.
 
         If ``reviews`` cannot contain all papers, the download that lists them is added.
         """
-        if "paths" not in self.params:
-            message = "this command reads no REVIEWS"
-            raise Refusal(message)
         unlisted = reviews.origin.unlisted if reviews is not None else None
-        words = [] if whole else self.conference_words
-        words += ["--items", unlisted.beside] if unlisted else []
-        return " ".join(filter(None, (self.words(*TABLE, whole=whole), shlex.join(words))))
+        lists = shlex.join(["--items", unlisted.beside]) if unlisted else ""
+        return " ".join(filter(None, (self.words(*TABLE), lists)))
 
     def again(self, left_out: Collection[str] = ()) -> str:
         """Return the typed options of the running command for the shell, without those ``left_out``, by name."""
-        words = [] if "conference" in left_out else self.conference_words
 
         def is_repeated(parameter: click.Parameter, name: str) -> bool:
             return isinstance(parameter, click.Option) and name not in left_out and self.is_typed(name)
 
-        return shlex.join([*words, *self._worded(is_repeated)])
+        return shlex.join(self._worded(is_repeated))
 
     def _worded(self, chosen: Callable[[click.Parameter, str], bool]) -> list[str]:
         """Return the chosen parameters with their values as words of a command line."""

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,14 @@ from reviewgraph._verify.rules import (
     asks_papers,
     panel_rule,
 )
-from reviewgraph.cli.options import examples, preferring_reviewers, read_own_papers, read_papers, weighed
+from reviewgraph.cli.options import (
+    examples,
+    preferring_reviewers,
+    read_own_papers,
+    read_papers,
+    selected_among,
+    weighed,
+)
 from reviewgraph.cli.output import Refusal, notes_of, refusing, writable
 from reviewgraph.cli.session import Session
 from reviewgraph.io.affiliations import shared_by
@@ -80,10 +88,10 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
     with made:
         session = Session.of()
         findings = _findings(session, made, answer)
-        from reviewgraph.verifying import page_of
+        from reviewgraph.verifying import VerificationStatus, page_of
 
         session.answer(findings, None, lambda shown, _: page_of(path, shown))
-    ctx.exit({"holds": 0, "refuted": 1, "not_refuted": 4}[findings.outcome])
+    ctx.exit({True: 0, False: 1, None: 4}[VerificationStatus(findings.outcome).good])
 
 
 @refusing
@@ -206,7 +214,7 @@ def _check(session: Session, answer: Answer) -> Findings:
 
 def _plan(session: Session, answer: Answer) -> Findings:
     params = session.params
-    target = params["target"] if session.is_given("target", unless="goal") else None
+    target = params["target"] if session.is_typed("target") else None
     return verify_plan(answer, _rules(session), target)
 
 
@@ -231,10 +239,9 @@ def _rules(session: Session) -> PlainRules:
     barred += pairs_in(session.read("conflicts")) + pairs_in(gone.pairs if gone else None)
     affinity, conflicts = _affinities(session, table.items, table.reviewers, any_pair=True)
     fixed = dict.fromkeys(pairs_in(session.read("fixed")))
-    papers = _papers(session, params["items"], reviews.item_code)
     barred += pairs_in(read_own_papers(session, reviews.reviewers, reviews.items))
-    panels = list(_panels(session, table.reviewers, params["reviewers"], papers))
-    barred += _sharing(session, table.reviewers, table.items, params["reviewers"], papers)
+    shared, panels = _of_attributes(session, table.reviewers, reviews.items, (params["reviewers"], params["items"]))
+    barred += shared
     if institutions := session.read("institutions"):
         institution = {str(label): {"institution": name or None} for label, name in institutions.items()}
         panels.append(panel_rule(AT_MOST, "institution=1", institution))
@@ -275,21 +282,20 @@ def _assign(session: Session, answer: Answer) -> Findings:
     any_pair = params["allow_unscored"] or not params["affinity"]
     affinity, conflicts = _affinities(session, demand, loads, any_pair=any_pair)
     conflicts += pairs_in(session.read("conflicts")) + pairs_in(read_own_papers(session, loads, demand))
-    own = _papers(session, params["items_file"], papers)
-    conflicts += _sharing(session, loads, demand, params["reviewers_file"], own)
     phase_one, kept, previous = (session.read(name) for name in ("phase_one", "fixed", "previous"))
     first = frozenset() if phase_one is None else frozenset(table_of(phase_one).score)
     # Whoever writes the meta review of a paper is not assigned to review it.
     tables = [table for table in (phase_one, kept, previous) if table is not None]
     conflicts += [(str(reviewer), str(item)) for table in tables for reviewer, item in table.origin.meta]
-    # A pair in conflict has no affinity, even where it is fixed.
-    barred = frozenset(conflicts)
-    affinity = {pair: value for pair, value in affinity.items() if pair not in barred}
     # Fixed pairs that were reviewed in the first phase exist already.
     fixed = [pair for pair in dict.fromkeys(pairs_in(kept)) if pair not in first]
     if fixed and session.is_export(params["fixed"]):
         fixed = [(reviewer, item) for reviewer, item in fixed if item in demand]
         loads = {reviewer: (0, 0) for reviewer, _ in fixed} | loads
+    shared, panels = _of_attributes(session, loads, papers, (path, params["items_file"]))
+    # A pair in conflict has no affinity, even where it is fixed.
+    barred = frozenset([*conflicts, *shared])
+    affinity = {pair: value for pair, value in affinity.items() if pair not in barred}
     # Demands and loads are at least those of the fixed pairs.
     fixed_demand = Counter(item for _, item in fixed)
     fixed_load = Counter(reviewer for reviewer, _ in fixed)
@@ -301,11 +307,11 @@ def _assign(session: Session, answer: Answer) -> Findings:
         barred=barred,
         fixed=tuple(fixed),
         phase_one=first,
-        panels=_panels(session, loads, params["reviewers_file"], own),
+        panels=tuple(panels),
         **{name: params[name] for name in ("target", "floor")},
         plain=not params["max_probability"],
         sums_alone=previous is None,
-        named=session.is_given("target"),
+        named=session.is_typed("target"),
     )
     return verify_assignment(answer, market)
 
@@ -337,44 +343,27 @@ def _affinities(
     return {pair: value for pair, value in total.items() if pair[0] in reviewers and pair[1] in items}, conflicts
 
 
-def _papers(session: Session, path: str | None, items: Collection[Any]) -> Mapping[str, Mapping[str, Any]]:
+def _of_attributes(
+    session: Session, reviewers: Iterable[str], items: Collection[Any], listing: tuple[str | None, str | None]
+) -> tuple[list[Pair], list[PanelRule]]:
+    """Return the conflicts and the panel rules by attributes of the listed reviewers and papers, by their files."""
     params = session.params
-    texts = [*params["at_most"], *params["at_least"]]
-    asked = params["conflict_by"] or any(map(asks_papers, texts))
-    return read_papers(session, path, items) if asked else {}
-
-
-def _attributes(session: Session, reviewers: Iterable[str], path: str | None) -> dict[str, dict[str, Any]]:
-    """Read attributes from the reviewers file and from ``--attributes``."""
+    people_file, papers_file = listing
+    rules = [(AT_MOST, text) for text in params["at_most"]] + [(AT_LEAST, text) for text in params["at_least"]]
+    by = params["conflict_by"]
+    papers: Mapping[Any, Mapping[str, Any]] = {}
+    if by or any(asks_papers(text) for _, text in rules):
+        papers = read_papers(session, papers_file, list(items))
     attributes: dict[str, dict[str, Any]] = {reviewer: {} for reviewer in reviewers}
-    for file in filter(None, (path, session.params["attributes"])):
+    for file in filter(None, (people_file, params["attributes"])):
         for reviewer, values in session.read("attributes", file).items():
             attributes.get(str(reviewer), {}).update(values)
-    return attributes
-
-
-def _sharing(
-    session: Session,
-    reviewers: Iterable[str],
-    items: Iterable[str],
-    path: str | None,
-    papers: Mapping[str, Mapping[str, Any]],
-) -> list[Pair]:
-    by = session.params["conflict_by"]
-    if by is None:
-        return []
-    with catch_warnings():
-        simplefilter("ignore")
-        return pairs_in(shared_by(by, [*reviewers], [*items], _attributes(session, reviewers, path), papers))
-
-
-def _panels(
-    session: Session, reviewers: Iterable[str], path: str | None, papers: Mapping[str, Mapping[str, Any]]
-) -> tuple[PanelRule, ...]:
-    params = session.params
-    attributes = _attributes(session, reviewers, path)
-    rules = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]))
-    return tuple(panel_rule(option, text, attributes, papers) for option, texts in rules for text in texts)
+    shared: list[Pair] = []
+    if by:
+        with catch_warnings():
+            simplefilter("ignore")
+            shared = pairs_in(shared_by(by, [*attributes], [*map(str, items)], attributes, papers))
+    return shared, [panel_rule(option, text, attributes, papers) for option, text in rules]
 
 
 def _calibrate(session: Session, answer: Answer) -> Findings:
@@ -387,7 +376,7 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
     wanted = Wanted(
         method=params["method"] or next(iter(fitted if of_lsc else methods)),
         named=bool(params["method"]) or of_lsc,
-        select=None if params["select"] is None else params["select"].of,
+        select=None if params["select"] is None else partial(selected_among, params["select"]),
         error_rate=params["error_rate"],
         across_groups=params["by_group_average"],
         references=set(map(str, session.read("references") or ())),

@@ -170,7 +170,7 @@ class Connection(Result):
     least_cover: int
     least_degrees_of_freedom: int
 
-    _paged_by: ClassVar[str] = "reviewgraph.report.connection:page_of"
+    _paged_by: ClassVar[str] = "reviewgraph.report.check:page_of_parts"
 
     @property
     def pieces(self) -> int:

@@ -1,15 +1,11 @@
 from .charts import MOST as MOST
 from .charts import Bar as Bar
 from .charts import BarChart as BarChart
-from .charts import ComparedChart as ComparedChart
-from .charts import MapChart as MapChart
-from .charts import Ranked as Ranked
-from .charts import RankedChart as RankedChart
+from .charts import ValueChart as ValueChart
 from .charts import chart as chart
 from .charts import histogram as histogram
 from .charts import tally as tally
 from .check import loads as loads
 from .check import not_counted as not_counted
 from .codes import Codes as Codes
-from .grouping import grouping_of as grouping_of
-from .groups import group_map as group_map
+from .groups import grouping_of as grouping_of

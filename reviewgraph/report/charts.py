@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from reviewgraph._base.arrays import snapped
 from reviewgraph._base.page import Picture
 from reviewgraph._base.text import ranging
-from reviewgraph.report.groups import Groups, group_map, kinds_of, lay_out, node_radii
-from reviewgraph.report.pictures import LETTER, NAMED, Drawing, Labels, Scale, across, legend, mark, upward
+from reviewgraph.report.pictures import LETTER, NAMED, Box, Drawing, Labels, Scale, across, legend, mark, upward
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,10 +27,6 @@ MARKERS = {
     "up": ("^", "C2", "C2"),
     "down": ("v", "C3", "C3"),
 }
-#: Colours of groups on a map, by kind.
-COLOURS = {"group": "C0", "hanging": "C1", "apart": "C3"}
-#: Units in which the circles of a map are packed.
-SIDE = 760.0
 
 Worded = Callable[[str], str]
 
@@ -160,15 +155,18 @@ def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str, up:
     return Picture(name, title, words, BarChart(rows, unit, up), instead)
 
 
-#: Height of a plot of ranked values.
+#: Height of a plot of values by their ranks.
 HEIGHT = 260
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
-    """Values in the order drawn, with intervals, shapes (n,), NaN where unknown, marks and names.
+class ValueChart:
+    """Values with their intervals, shapes (n,), NaN where unknown: from left to right by rank, or over other values.
 
-    ``labelled`` are those with labels as far as there is room, the most important first.
+    ``kinds`` are the marks, which ``meanings`` explain; ``labelled`` are those with labels as far as there is room, the
+    most important first; ``up`` and ``along`` name the axes. With ``before``, shape (n,), values are drawn over these,
+    with a line where both are equal; otherwise ``first`` is the rank of the first value. Optional: ``line``, a value
+    and its name; ``zone``, first and last rank on a grey background, and its name.
     """
 
     value: FloatArray
@@ -177,130 +175,125 @@ class Ranked:
     kinds: Sequence[str]
     names: Sequence[str]
     labelled: Sequence[int] = ()
+    up: str = "quality"
+    along: str = "rank"
+    meanings: Sequence[tuple[str, str]] = ()
+    before: FloatArray | None = None
+    first: int = 1
+    line: tuple[float, str] | None = None
+    zone: tuple[int, int, str] | None = None
 
     @property
     def seen(self) -> list[int]:
         """Those with an interval."""
         return np.flatnonzero(np.isfinite(self.low) & np.isfinite(self.high)).tolist()
 
-    def scale(self, start: float, end: float) -> Scale:
-        """Return the scale of values and intervals."""
-        return _roomy(np.concatenate([self.value, self.low[self.seen], self.high[self.seen]]), start, end)
-
-
-def _roomy(values: FloatArray, start: float, end: float) -> Scale:
-    """Return a scale with a margin around values."""
-    margin = 0.04 * float(np.ptp(values)) or 0.5
-    return Scale(float(values.min()) - margin, float(values.max()) + margin, start, end)
-
-
-@dataclass(frozen=True, eq=False)
-class RankedChart:
-    """Values from left to right with their intervals.
-
-    ``up`` and ``along`` name the axes, ``meanings`` explain the marks; ``first`` is the rank of the first value.
-    Optional: ``line``, a value and its name; ``zone``, first and last rank on a grey background, and its name.
-    """
-
-    values: Ranked
-    up: str
-    along: str
-    meanings: Sequence[tuple[str, str]] = ()
-    first: int = 1
-    line: tuple[float, str] | None = None
-    zone: tuple[int, int, str] | None = None
+    @property
+    def ranks(self) -> FloatArray:
+        """The rank of each value, in the order drawn."""
+        return np.arange(self.first, self.first + self.value.size, dtype=np.float64)
 
     def __call__(self, width: int) -> Drawing:
         """Return the chart as SVG."""
-        values = self.values
-        first = self.first
+        before = self.before
         line = self.line
         zone = self.zone
         drawing = Drawing(width, 0)
         # What names a line or an area stands above the picture, where no mark is.
         named = [(kind, entry[-1]) for kind, entry in (("cut", line), ("zone", zone)) if entry is not None]
         top = legend(drawing, [*self.meanings, *named]) + 30
-        drawing.height = top + HEIGHT + 44
+        bottom = top + (HEIGHT if before is None else min(0.62 * width, 460))
+        drawing.height = bottom + 44
         left = 44
-        right = width - 8
-        bottom = top + HEIGHT
-        y = values.scale(bottom, top)
-        x = Scale(float(first), max(float(first + len(values.names) - 1), first + 1.0), left + 8, right - 8)
+        right = width - (8 if before is None else 10)
+        y = _roomy(np.concatenate([self.value, self.low[self.seen], self.high[self.seen]]), bottom, top)
+        if before is None:
+            last = max(float(self.first + self.value.size - 1), self.first + 1.0)
+            x = Scale(float(self.first), last, left + 8, right - 8)
+            places = [x(rank) for rank in self.ranks.tolist()]
+            taken: list[Box] = [(0, top, left, bottom)]
+        else:
+            x = _roomy(before, left + 4, right)
+            places = _beside(before, x)
+            # Pixels grow downwards; labels keep off the intervals.
+            taken = [(places[k] - 1, y(self.high[k]), places[k] + 1, y(self.low[k])) for k in self.seen]
         if zone is not None:
             start, end = (min(max(x(rank), left), right) for rank in (zone[0] - 0.5, zone[1] + 0.5))
             drawing.box(start, top, end - start, HEIGHT, "zone", zone[2])
         upward(drawing, y, left, right, self.up)
-        across(drawing, x, bottom, bottom, self.along, max(4, width // 90), whole=True)
-        if line is not None:
-            drawing.line(left, y(line[0]), right, y(line[0]), "cut", line[1])
-        ends = zip(values.names, values.value.tolist(), values.low.tolist(), values.high.tolist(), strict=True)
-        tooltips = [
-            f"{name}: {value:.2f}" + (f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else "")
-            for name, value, low, high in ends
-        ]
-        places = [x(place) for place in range(first, len(values.names) + first)]
-        _draw(drawing, values, places, y, tooltips, Labels(drawing, top, [(0, top, left, bottom)]))
-        return drawing
-
-    def on(self, ax: Axes, worded: Worded) -> None:
-        """Draw values over their ranks."""
-        if self.zone is not None:
-            ax.axvspan(self.zone[0] - 0.5, self.zone[1] + 0.5, color="0.9", zorder=0, label=worded(self.zone[2]))
-        places = np.arange(self.first, self.first + self.values.value.size, dtype=np.float64)
-        _points(ax, self.values, places, self.meanings, worded)
-        _finish(ax, self.along, self.up, self.line, worded)
-
-
-@dataclass(frozen=True, eq=False)
-class ComparedChart:
-    """Each paper at its values ``before`` and now, with a line where they are equal.
-
-    ``along`` and ``up`` name the axes, ``meanings`` explain the marks; at ``cut``, a value and its name, is a line.
-    """
-
-    papers: Ranked
-    before: FloatArray
-    along: str
-    up: str
-    meanings: Sequence[tuple[str, str]]
-    cut: tuple[float, str] | None = None
-
-    def __call__(self, width: int) -> Drawing:
-        """Return the chart as SVG."""
-        papers = self.papers
-        before = self.before
-        cut = self.cut
-        drawing = Drawing(width, 0)
-        # What names a line stands above the picture, where no mark is.
-        top = legend(drawing, [*self.meanings, *([("cut", cut[1])] if cut is not None else [])]) + 30
-        left = 44
-        right = width - 10
-        bottom = top + min(0.62 * width, 460)
-        drawing.height = bottom + 44
-        x = _roomy(before, left + 4, right)
-        y = papers.scale(bottom, top)
-        upward(drawing, y, left, right, self.up)
-        across(drawing, x, top, bottom, self.along, width // 90)
+        grid_top = bottom if before is None else top
+        across(drawing, x, grid_top, bottom, self.along, max(4, width // 90), whole=before is None)
         low = max(x.low, y.low)
         high = min(x.high, y.high)
-        if high > low:
+        if before is not None and high > low:
             drawing.line(x(low), y(low), x(high), y(high), "level", "where both are equal")
-        if cut is not None:
-            drawing.line(left, y(cut[0]), right, y(cut[0]), "cut", cut[1])
-        now = zip(papers.names, before.tolist(), papers.value.tolist(), strict=True)
-        tooltips = [f"{name}: {first:.2f}, then {second:.2f}" for name, first, second in now]
-        places = _beside(before, x)
-        # Pixels grow downwards; labels keep off the intervals.
-        taken = [(places[k] - 1, y(papers.high[k]), places[k] + 1, y(papers.low[k])) for k in papers.seen]
-        _draw(drawing, papers, places, y, tooltips, Labels(drawing, top, taken))
+        if line is not None:
+            drawing.line(left, y(line[0]), right, y(line[0]), "cut", line[1])
+        self._draw(drawing, places, y, Labels(drawing, top, taken))
         return drawing
 
+    def _draw(self, drawing: Drawing, places: Sequence[float], y: Scale, labels: Labels) -> None:
+        """Draw all intervals as one path, the marks on it, emphasised ones last, and their labels."""
+        many = " many" if len(places) > (drawing.width - 60) / 4 else ""
+        intervals = (f"M{places[k]:.1f} {y(self.low[k]):.1f}V{y(self.high[k]):.1f}" for k in self.seen)
+        drawing.path("".join(intervals), f"interval{many}")
+        marks = [(place, y(value)) for place, value in zip(places, self.value.tolist(), strict=True)]
+        for kind in dict.fromkeys(sorted(self.kinds, key=lambda kind: kind in ("up", "down", "diamond"))):
+            chosen = [place for place, of in enumerate(self.kinds) if of == kind]
+            # Too many marks for tooltips are one path.
+            if len(chosen) > NAMED and kind in ("dot", "hollow"):
+                drawing.dots((marks[k] for k in chosen), kind)
+                continue
+            for k in chosen:
+                mark(drawing, *marks[k], kind, self._tooltip(k), 3.0)
+        labels.taken += [(x - 4.0, height - 4.0, x + 4.0, height + 4.0) for x, height in marks]
+        for k in self.labelled:
+            labels.write(*marks[k], self.names[k])
+
+    def _tooltip(self, k: int) -> str:
+        if self.before is not None:
+            return f"{self.names[k]}: {self.before[k]:.2f}, then {self.value[k]:.2f}"
+        interval = f" ({self.low[k]:.2f} to {self.high[k]:.2f})" if math.isfinite(self.low[k]) else ""
+        return f"{self.names[k]}: {self.value[k]:.2f}{interval}"
+
     def on(self, ax: Axes, worded: Worded) -> None:
-        """Draw values now over those before, with a line where they are equal."""
-        middle = float(np.mean(self.before))
-        ax.axline((middle, middle), slope=1, color="0.7", linewidth=1, zorder=0)
-        _points(ax, self.papers, self.before, self.meanings, worded)
-        _finish(ax, self.along, self.up, self.cut, worded)
+        """Draw values over their ranks, or over those before with a line where both are equal."""
+        places = self.ranks if self.before is None else self.before
+        if self.zone is not None:
+            ax.axvspan(self.zone[0] - 0.5, self.zone[1] + 0.5, color="0.9", zorder=0, label=worded(self.zone[2]))
+        if self.before is not None:
+            middle = float(np.mean(self.before))
+            ax.axline((middle, middle), slope=1, color="0.7", linewidth=1, zorder=0)
+        ax.vlines(places[self.seen], self.low[self.seen], self.high[self.seen], color="0.7", linewidth=1, zorder=1)
+        words = dict(self.meanings)
+        for kind in dict.fromkeys(self.kinds):
+            marker, edge, face = MARKERS[kind]
+            chosen = [place for place, of in enumerate(self.kinds) if of == kind]
+            ax.scatter(
+                places[chosen],
+                self.value[chosen],
+                marker=marker,
+                facecolor=face,
+                edgecolor=edge,
+                s=24,
+                zorder=2,
+                label=worded(words[kind]) if kind in words else None,
+            )
+        for k in self.labelled:
+            at = (float(places[k]), float(self.value[k]))
+            ax.annotate(self.names[k], at, (5, 4), textcoords="offset points", fontsize="small")
+        if self.line is not None:
+            ax.axhline(self.line[0], color="0.3", linestyle="--", linewidth=1, zorder=1, label=worded(self.line[1]))
+        ax.set_xlabel(worded(self.along))
+        ax.set_ylabel(worded(self.up))
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend(fontsize="small")
+
+
+def _roomy(values: FloatArray, start: float, end: float) -> Scale:
+    """Return a scale with a margin around values."""
+    margin = 0.04 * float(np.ptp(values)) or 0.5
+    return Scale(float(values.min()) - margin, float(values.max()) + margin, start, end)
 
 
 def _beside(values: FloatArray, x: Scale) -> list[float]:
@@ -313,99 +306,3 @@ def _beside(values: FloatArray, x: Scale) -> list[float]:
     # From -1/2 to 1/2 of the room between two values.
     offset = (place + 0.5) / count[group] - 0.5
     return [x(at) for at in (values + room * offset).tolist()]
-
-
-def _draw(
-    drawing: Drawing, values: Ranked, places: Sequence[float], y: Scale, tooltips: Sequence[str], labels: Labels
-) -> None:
-    """Draw all intervals as one path, the marks on it, emphasised ones last, and their labels."""
-    many = " many" if len(places) > (drawing.width - 60) / 4 else ""
-    intervals = (f"M{places[k]:.1f} {y(values.low[k]):.1f}V{y(values.high[k]):.1f}" for k in values.seen)
-    drawing.path("".join(intervals), f"interval{many}")
-    marks = [(place, y(value)) for place, value in zip(places, values.value.tolist(), strict=True)]
-    for kind in dict.fromkeys(sorted(values.kinds, key=lambda kind: kind in ("up", "down", "diamond"))):
-        chosen = [place for place, of in enumerate(values.kinds) if of == kind]
-        # Too many marks for tooltips are one path.
-        if len(chosen) > NAMED and kind in ("dot", "hollow"):
-            drawing.dots((marks[k] for k in chosen), kind)
-            continue
-        for k in chosen:
-            mark(drawing, *marks[k], kind, tooltips[k], 3.0)
-    labels.taken += [(x - 4.0, height - 4.0, x + 4.0, height + 4.0) for x, height in marks]
-    for k in values.labelled:
-        labels.write(*marks[k], values.names[k])
-
-
-def _points(ax: Axes, values: Ranked, places: FloatArray, meanings: Sequence[tuple[str, str]], worded: Worded) -> None:
-    """Draw intervals, marks by kind, and the labels of some."""
-    seen = values.seen
-    ax.vlines(places[seen], values.low[seen], values.high[seen], color="0.7", linewidth=1, zorder=1)
-    words = dict(meanings)
-    for kind in dict.fromkeys(values.kinds):
-        marker, edge, face = MARKERS[kind]
-        chosen = [place for place, of in enumerate(values.kinds) if of == kind]
-        label = worded(words[kind]) if kind in words else None
-        ax.scatter(
-            *(places[chosen], values.value[chosen]),
-            marker=marker,
-            facecolor=face,
-            edgecolor=edge,
-            s=24,
-            zorder=2,
-            label=label,
-        )
-    for k in values.labelled:
-        at = (float(places[k]), float(values.value[k]))
-        ax.annotate(values.names[k], at, (5, 4), textcoords="offset points", fontsize="small")
-
-
-def _finish(ax: Axes, along: str, up: str, line: tuple[float, str] | None, worded: Worded) -> None:
-    """Draw a line at a value, and name axes and marks."""
-    if line is not None:
-        ax.axhline(line[0], color="0.3", linestyle="--", linewidth=1, zorder=1, label=worded(line[1]))
-    ax.set_xlabel(worded(along))
-    ax.set_ylabel(worded(up))
-    if ax.get_legend_handles_labels()[1]:
-        ax.legend(fontsize="small")
-
-
-@dataclass(frozen=True, eq=False)
-class MapChart:
-    """The map of groups."""
-
-    groups: Groups
-
-    def __call__(self, width: int) -> Drawing:
-        """Return the map as SVG."""
-        return group_map(self.groups, width)
-
-    def on(self, ax: Axes, worded: Worded) -> None:
-        """Draw circles, lines for shared papers, and dashed ones for planned reviews; places have no unit."""
-        from matplotlib.collections import LineCollection, PatchCollection
-        from matplotlib.patches import Circle
-
-        groups = self.groups
-        radius = node_radii(groups, SIDE)
-        place, _ = lay_out(groups.spread, radius, groups.pieces, SIDE)
-        n = len(groups.names)
-        ax.add_collection(LineCollection([*place[groups.joined]], colors="0.7", linewidths=1, zorder=1))
-        if groups.extra.size:
-            extra: Any = {"colors": "C2", "linestyles": "dashed", "linewidths": 1.5, "label": worded("extra review")}
-            ax.add_collection(LineCollection([*place[groups.extra]], zorder=1, **extra))
-        ax.scatter(place[n:, 0], place[n:, 1], marker="D", s=12, color="0.5", zorder=2)
-        kinds = np.array(kinds_of(groups.piece, groups.hanging))
-        meanings = {"group": "group, as large as its papers", "hanging": "hangs by one paper", "apart": "cut off"}
-        for kind in dict.fromkeys(kinds.tolist()):
-            chosen = np.flatnonzero(kinds == kind).tolist()
-            circles = [Circle((place[k, 0], place[k, 1]), radius[k]) for k in chosen]
-            ax.add_collection(PatchCollection(circles, facecolor=COLOURS[kind], edgecolor="white", zorder=2))
-            ax.scatter([], [], color=COLOURS[kind], label=worded(meanings[kind]))
-        for number in range(min(n, 40)):
-            x, y = place[number].tolist()
-            ax.text(x, y, str(number + 1), ha="center", va="center", fontsize="small", color="white", zorder=3)
-        ax.set_aspect("equal")
-        ax.set_xlim(-4.0, SIDE + 4.0)
-        ax.set_ylim(float((place[:, 1] + radius).max()) + 1.0, -1.0)
-        ax.set_xticks([])
-        ax.set_yticks([])
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize="small")

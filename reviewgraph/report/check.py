@@ -23,19 +23,20 @@ from reviewgraph._base.page import (
 )
 from reviewgraph._base.text import LISTED, counted, listed, noun, percent, ranging
 from reviewgraph.graph.check import unreviewed
-from reviewgraph.graph.levels import level_named
+from reviewgraph.graph.levels import Connected, level_named
 from reviewgraph.graph.precision import Assumptions
-from reviewgraph.report.charts import Bar, BarChart, MapChart, chart, tally
-from reviewgraph.report.grouping import MOST, grouping_of
+from reviewgraph.report.charts import Bar, BarChart, chart, tally
+from reviewgraph.report.groups import MOST, grouping_of
 from reviewgraph.report.rows import SHOWN, first_rows
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.labels import Label
     from reviewgraph.graph.check import Report, Violations
-    from reviewgraph.graph.components import Components, Structure
+    from reviewgraph.graph.components import Structure
+    from reviewgraph.graph.connection import Connection
     from reviewgraph.graph.precision import Outlook
-    from reviewgraph.report.grouping import Grouping
+    from reviewgraph.report.groups import Grouping
     from reviewgraph.table.reviews import Reviews
 
 
@@ -72,6 +73,36 @@ def page_of(report: Report) -> Page:
         ],
         nouns=Nouns(*reviews._nouns),
     )
+
+
+def page_of_parts(connection: Connection) -> Page:
+    """Return the page of a check in batches: the verdict, and what is not decided."""
+    reviews = connection.reviews
+    missing = connection.least_degrees_of_freedom
+    level = None if connection.level is None else level_named(connection.level)
+    papers = counted(reviews.n_items, "paper")
+    every = f"all {papers}" if reviews.n_items != 1 else papers
+    good: bool | None
+    verdict, summary, good = "Not comparable:", f"{papers}, in {counted(connection.pieces, 'island')}", False
+    if level is not None and level.compares:
+        verdict, summary, good = "Comparable:", f"{every}, {level.words.removeprefix('comparable').strip()}", True
+    if good and level is not None and level.name == Connected.name:
+        verdict, good = "Not comparable for certain:", False
+        summary = f"{papers}, {level.words.removeprefix('comparable').strip()}"
+    if good and 0 < reviews.n_scored < reviews.n_reviews:
+        summary, good = f"{every}, once all reviews are in", None
+    facts = [Fact("Reviews", sizes(reviews, reviews.n_scored))]
+    if missing:
+        facts.insert(0, Fact("Needed", f"at least {counted(missing, 'more review')}"))
+    if connection.undecided:
+        facts.append(
+            Fact(
+                "Not decided",
+                f"{listed(connection.undecided)}: that takes memory that grows with the reviews. One group of "
+                f"{counted(connection.least_cover, 'paper')} is comparable for certain",
+            )
+        )
+    return Page("Check of reviews", good, verdict, summary, facts)
 
 
 # The first line.
@@ -278,7 +309,7 @@ def _groups(report: Report) -> list[Part]:
     parts: list[Part] = []
     if len(grouping) > 1:
         words = _map_words(grouping)
-        parts.append(Picture("groups", "The map of groups", words, MapChart(grouping.map())))
+        parts.append(Picture("groups", "The map of groups", words, grouping.map()))
     missing = f"{counted(report.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     level = "none" if report.level is None else f"{report.level} ({level_named(report.level).term})"
     parts.append(
@@ -289,27 +320,9 @@ def _groups(report: Report) -> list[Part]:
             ]
         )
     )
-    if report.scored_recovery_resilient:
-        parts.append(Prose(["By their scores, too, all papers are comparable for certain."]))
-    elif report.scored is not None:
-        parts.append(Prose([_by_scores(report, report.scored)]))
     if len(report.structure.connected) > 1:
         parts.append(_island_list(report.structure))
     return [*parts, *([group_table(grouping)] if len(grouping) else [])]
-
-
-def _by_scores(report: Report, scored: Components) -> str:
-    """Return which groups remain if equal and missing scores count for less."""
-    components = report.structure.doubly_connected
-    alike = scored.cover_sizes.tolist() == components.cover_sizes.tolist()
-    if alike and scored.labels.tolist() == components.labels.tolist() and not components.covers_all:
-        return "By their scores, too, these are the groups."
-    largest = counted(scored.largest_cover, "paper")
-    groups = f"the papers fall into {counted(len(scored), 'group')}, the largest of {largest}"
-    if scored.largest_cover == report.reviews.n_items:
-        groups = "ties link all papers"
-    hide = "equal scores" if report.as_of_now is None else "missing scores, and equal ones,"
-    return f"By their scores {groups}: {hide} do not show how widely a reviewer spreads them."
 
 
 def _island_list(structure: Structure) -> Listed:

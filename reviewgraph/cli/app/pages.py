@@ -1,4 +1,4 @@
-"""The pages: files, one step each, and the choices as a conference file; and who may use them.
+"""The pages: files, and one step each; and who may use them.
 
 The token is the first part of every path, not a cookie: cookies of 127.0.0.1 are sent to servers at all of its ports.
 """
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 MOST_FIELDS = 2_000
 #: The style of reports, then what the page adds.
 STYLES = ("report/pictures.css", "report/style.css", "cli/app/app.css")
-#: The saved choices.
-CONFERENCE = "conference.toml"
 #: Seconds that a page waits for its result; one that takes longer shows the progress.
 WAIT = 2.0
 
@@ -68,7 +66,6 @@ def application(workspace: Workspace) -> Starlette:
         *(Route(f"/{name}", partial(_run, workspace, step), methods=["POST"]) for name, step in STEPS.items()),
         Route("/progress", partial(_progress, workspace), methods=["GET"]),
         Route("/stop", partial(_stop, workspace), methods=["POST"]),
-        Route("/save", partial(_save, workspace), methods=["GET"]),
         Route("/download/{name}", partial(_download, workspace), methods=["GET"]),
         Route("/style.css", partial(_asset, "text/css", STYLES), methods=["GET"]),
         Route("/tables.js", partial(_asset, "text/javascript", ["report/script.js"]), methods=["GET"]),
@@ -153,9 +150,8 @@ async def _add(workspace: Workspace, request: Request) -> Response:
             uploads = [upload for upload in form.getlist("files") if isinstance(upload, UploadFile)]
             contents = {upload.filename: await upload.read() for upload in uploads if upload.filename}
             workspace.expect_room(contents, size)
-            # A conference file names the others.
-            for name in sorted(contents, key=lambda name: name.endswith(".toml")):
-                await asyncio.to_thread(workspace.add, name, contents[name])
+            for name, content in contents.items():
+                await asyncio.to_thread(workspace.add, name, content)
                 workspace.results = {}
             await _check(workspace)
     except InputError as error:
@@ -248,16 +244,9 @@ async def _stop(workspace: Workspace, request: Request) -> Response:
 # Results.
 
 
-async def _save(workspace: Workspace, request: Request) -> Response:
-    return _page(request, workspace, "save", conference=workspace.conference())
-
-
 async def _download(workspace: Workspace, request: Request) -> Response:
-    """Return a file that a command wrote, or the conference file."""
+    """Return a file that a command wrote."""
     name = request.path_params["name"]
-    if name == CONFERENCE:
-        headers = {"content-disposition": f'attachment; filename="{CONFERENCE}"'}
-        return Response(workspace.conference(), media_type="application/toml", headers=headers)
     written = {file for result in workspace.results.values() for file in result.files}
     if name not in written:
         raise HTTPException(404, "there is no such file")

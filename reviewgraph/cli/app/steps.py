@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -55,8 +54,8 @@ EXCEL = "csv"
 HINT = 15
 _CLAUSE = re.compile(r"((?:(?:With|For) [^:]*|\w+): )?.*?(?=[.;:](?:\s|$)|$)")
 #: Options that are no fields: the page chooses columns by file, and what is written; it has no exit status.
-NO_FIELDS = {"conference", "columns", "stream", "cluster", "html", "anonymous", "json", "output", "require"}
-NO_FIELDS |= {"verbose", "quiet", "color", "noun"}
+NO_FIELDS = {"columns", "stream", "cluster", "html", "anonymous", "json", "output", "require"}
+NO_FIELDS |= {"verbose", "quiet", "color"}
 #: Options that name files, and nothing else.
 _FILES = re.compile(r"FILE\b[^|]*|DIR")
 
@@ -92,16 +91,6 @@ class Field:
             # Every step has a table for Excel; commands that write no other file for people have no word for it.
             words.append(EXCEL)
         return {word: title_of(word) if self.key in ("to", "format") else word for word in words}
-
-    def typed(self, value: str) -> Any:
-        """Return a value as the conference file has it: a number where the option takes one."""
-        if self.option.is_flag:
-            return True
-        if isinstance(self.option.type, click.IntRange | click.FloatRange):
-            for kind in (int, float):
-                with suppress(ValueError):
-                    return kind(value)
-        return value
 
 
 @dataclass(frozen=True)
@@ -157,7 +146,7 @@ class Step:
 def table_fields() -> list[Field]:
     """Return how the tables are written, for all commands."""
     fields = STEPS["check"].all_fields
-    return [field for field in fields if field.option.group == "Input" and field.key != "gone-after"]
+    return [field for field in fields if field.option.group == "Input"]
 
 
 STEPS = {

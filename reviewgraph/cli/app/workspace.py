@@ -22,12 +22,9 @@ from reviewgraph.cli.app.steps import (
     SEVERAL,
     STEPS,
     Step,
-    table_fields,
     title_of,
 )
 from reviewgraph.cli.app.uploads import OURS, Upload, recognise, safe_name
-from reviewgraph.cli.command import COLUMNS, OWN, Option, parsed
-from reviewgraph.formats.columns import PART
 from reviewgraph.formats.systems.known import SYSTEMS
 
 #: Limits on what is dropped in: bytes in all, and files.
@@ -88,11 +85,8 @@ class Workspace:
     # Files.
 
     def add(self, file_name: str, data: bytes) -> None:
-        """Keep a file under its own name, and see what it is; a conference file sets the choices instead."""
+        """Keep a file under its own name, and see what it is."""
         name = safe_name(file_name)
-        if name.endswith(".toml"):
-            self.take_conference(name, data)
-            return
         (self.folder / name).write_bytes(data)
         upload = recognise(self.folder / name)
         if name != file_name:
@@ -116,8 +110,7 @@ class Workspace:
             most = MOST_BYTES // 1_000_000
             message = f"expected at most {most} MB of files in all, found more; leave some of them out"
             raise InputError(message)
-        kept = {name for name in map(safe_name, names) if not name.endswith(".toml")}
-        if len({*self.uploads, *kept}) > MOST_FILES:
+        if len({*self.uploads, *map(safe_name, names)}) > MOST_FILES:
             message = f"expected at most {MOST_FILES} files, found more; remove some, or put them into a zip archive"
             raise InputError(message)
 
@@ -198,70 +191,11 @@ class Workspace:
         files = check.answer.get("files", ()) if check else ()
         return any(file.get("scored") for file in files)
 
-    # The conference file.
-
     @property
     def columns(self) -> dict[str, str]:
         """The columns that were chosen, by ``FILE:ROLE``."""
         chosen = (upload for upload in self.uploads.values() if upload.roles)
         return {f"{upload.word}:{role}": name for upload in chosen for role, name in upload.columns.items()}
-
-    def conference(self) -> str:
-        """Return the choices as a conference file: files by role, columns by ``FILE:ROLE``, and fields with a value."""
-        sections: dict[str, dict[str, Any]] = {}
-        if self.columns:
-            sections[COLUMNS] = {_toml(place): name for place, name in self.columns.items()}
-        for step in STEPS.values():
-            files = {role: names for role, names in self.files_of(step).items() if names}
-            chosen: dict[str, Any] = {role: names[0] if len(names) == 1 else names for role, names in files.items()}
-            values = step.filled(self.values)
-            chosen |= {choice.key: choice.typed(value) for choice, value in values if choice.key != "explain"}
-            for key, value in chosen.items():
-                option = step.options[key]
-                group = option.group if isinstance(option, Option) else "Input"
-                sections.setdefault(step.command if group in OWN else group.lower(), {})[key] = value
-        order = ["input", COLUMNS, "rules", "preferences", "level", "selection"]
-        names = sorted(sections, key=lambda name: (order.index(name) if name in order else len(order), name))
-        return "\n".join(
-            f"[{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in sections[name].items())
-            for name in names
-        )
-
-    def take_conference(self, name: str, data: bytes) -> None:
-        """Take choices from a conference file; what the page has no field for is listed in a note."""
-        _, sections = parsed(name, data)
-        keys = {field.key for step in STEPS.values() for field in (*table_fields(), *step.fields)}
-        unused = []
-        for section, content in sections.items():
-            for key, value in content.items() if isinstance(content, dict) else ():
-                if key in ROLES:
-                    for file in value if isinstance(value, list) else [value]:
-                        if upload := self._named(str(file)):
-                            upload.roles += [key] if key not in upload.roles else []
-                        else:
-                            unused.append(f"{key} ({file})")
-                elif section == "columns":
-                    file, _, role = key.rpartition(":")
-                    if upload := self._named(file):
-                        upload.columns[role] = str(value)
-                    else:
-                        unused.append(f"columns {key}")
-                elif key in keys and not isinstance(value, list | dict):
-                    self.values[key] = {True: "yes", False: ""}[value] if isinstance(value, bool) else str(value)
-                else:
-                    unused.append(key)
-        self.notes.append(f"The choices of {name} are taken.")
-        if unused:
-            advice = "drop the files in first, and the conference file after them."
-            self.notes[-1] += f" Not used: {', '.join(unused)}; {advice}"
-
-    def _named(self, word: str) -> Upload | None:
-        """Return the file that a conference file names, with the part of it chosen."""
-        word = os.path.basename(word)
-        name, _, part = word.rpartition(PART) if word not in self.uploads else (word, "", "")
-        if upload := self.uploads.get(name):
-            upload.take(part, self.folder)
-        return upload
 
     # Commands.
 
@@ -395,7 +329,3 @@ def environment() -> dict[str, str]:
     """Return the environment of commands: as here, with the same packages, and text as UTF-8."""
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path if path and os.path.exists(path))
     return {**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -80,7 +80,7 @@ def test_a_plan_for_an_objective_says_so_to_who_is_asked() -> None:
 def test_options_without_what_they_go_with_are_refused() -> None:
     Path("planned.csv").write_text("reviewer,paper\nann,p1\nann,p2\n")
     for words, message in (
-        (("scores.csv", "--select", "10%"), "--select: expected goal 'decision' (--for decision) with it"),
+        (("scores.csv", "--select", "10%"), "--select 10%: expected goal 'decision' (--for decision) with it"),
         (
             ("scores.csv", "--for", "decision", "--select", "1", "--max-reviews", "2", "--best-effort"),
             "--best-effort: expected a target with it, since goal 'decision' alone has no level",

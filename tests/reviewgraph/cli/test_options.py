@@ -93,3 +93,18 @@ def test_a_column_that_no_file_has_is_refused(tmp_path, command):
     assert ended.exit_code == 2
     assert ended.stderr.strip().endswith("Error: --columns affinity=fit: no file that was read has a column 'fit'")
     assert CliRunner().invoke(main, [command, str(reviews), "--columns", "score=mark"]).exit_code == 0
+
+
+def test_a_conference_file_is_no_longer_read_and_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("reviewer,item\na,1\nb,1\n")
+    (tmp_path / "conference.toml").write_text("[rules]\nload = 0\n")
+    done = CliRunner().invoke(main, ["check", "t.csv"])
+    assert (done.exit_code, "Over load" in done.stdout) == (0, False)
+    said = "conference.toml is no longer read: give its options on the command line"
+    assert said in done.stderr
+    # Where the file had REVIEWS, too.
+    assert CliRunner().invoke(main, ["check"]).stderr.startswith(said)
+    for command in ("check", "plan", "assign", "calibrate"):
+        refused = CliRunner().invoke(main, [command, "t.csv", "--conference", "conference.toml"])
+        assert (refused.exit_code, "--conference is no longer an option: give the" in refused.stderr) == (2, True)

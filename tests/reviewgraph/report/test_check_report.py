@@ -199,18 +199,6 @@ def test_without_html_nothing_of_reports_is_loaded() -> None:
     assert found.stdout.strip() == "[]"
 
 
-def test_anonymous_checks_of_rules_and_of_reviewers_who_may_fail(folder: Path) -> None:
-    Path("missing.csv").write_text("reviewer,probability\nReviewer-1-Zq,0.5\nLonely-Zq,0.2\n")
-    Path("conflicts.csv").write_text("reviewer,item\nLonely-Zq,Label-0-Xw\n")
-    options = ("--missing", "missing.csv", "--conflicts", "conflicts.csv", "--load", "3", "--demand", "2")
-    html, printed = report("--anonymous", *options)
-    assert not re.search("Zq|Xw|Yv|alert", without_hashes(html))
-    page = Page(html)
-    labels = re.compile(r"(?:Label|Reviewer)-\d+(?=-Zq|-Xw)|Title \d+ Yv")
-    assert numbers(labels.sub("", printed)) <= numbers(page.text)
-    assert re.search(r"Conflicts 1: R\d+ on P\d+ ", page.text)
-
-
 def test_no_tick_stands_over_what_contradicts_it(folder: Path) -> None:
     every = [[f"r{j}", f"p{i}", "3", ""] for j in range(4) for i in range(6)]
     late = [[*row[:2], "" if row[0] == "r3" else row[2], ""] for row in every]

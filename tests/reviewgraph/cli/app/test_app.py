@@ -159,7 +159,7 @@ def test_the_token_that_browsers_start_with_is_good_once(client: Any, guard: Gua
 
 
 def test_pages_load_nothing_from_elsewhere_and_are_not_stored(client: Any, guard: Guard) -> None:
-    for path in ("", "check", "plan", "calibrate", "assign", "save", "style.css", "script.js"):
+    for path in ("", "check", "plan", "calibrate", "assign", "style.css", "script.js"):
         answer = client.get(f"/{guard.token}/{path}")
         assert answer.status_code == 200
         assert answer.headers["content-security-policy"].startswith("default-src 'none'; ")
@@ -310,6 +310,7 @@ def test_a_column_that_the_reader_asks_for_is_chosen(client: Any, guard: Guard) 
 @pytest.mark.slow
 def test_a_bad_value_is_one_message_at_its_field(client: Any, guard: Guard) -> None:
     posted(client, guard, ("r.csv", REVIEWS))
+    ended(client, guard)
     client.post(f"/{guard.token}/plan", data={"spare": "-3"})
     ended(client, guard)
     page = client.get(f"/{guard.token}/plan").text
@@ -323,12 +324,13 @@ def test_a_bad_value_is_one_message_at_its_field(client: Any, guard: Guard) -> N
 
 
 @pytest.mark.slow
-def test_the_saved_choices_do_the_same_in_a_terminal(
+def test_the_command_of_a_step_does_the_same_in_a_terminal(
     client: Any, guard: Guard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     papers = "paper,title\n" + "".join(f"p{i},A\n" for i in range(7))
     files = {"my r.csv": REVIEWS, "papers.csv": papers, "conflicts.csv": "paper,reviewer\np0,r3\n"}
     posted(client, guard, *files.items())
+    ended(client, guard)
     client.post(f"/{guard.token}/plan", data={"spare": "2", "target": "double", "to": "csv"})
     ended(client, guard)
     page = client.get(f"/{guard.token}/plan").text
@@ -337,18 +339,10 @@ def test_the_saved_choices_do_the_same_in_a_terminal(
     given["json"] = client.get(f"/{guard.token}/download/reviewgraph-plan.json").content
     for name, text in files.items():
         (tmp_path / name).write_text(text, "utf-8")
-    conference = client.get(f"/{guard.token}/download/conference.toml").text
     monkeypatch.chdir(tmp_path)
     told = CliRunner().invoke(main, ["plan", *shlex.split(line)])
     assert (told.exit_code, told.stdout_bytes) == (0, given["json"])
     assert (tmp_path / "reviewgraph-plan.xlsx").read_bytes() == given["reviewgraph-plan.xlsx"]
-    (tmp_path / "conference.toml").write_text(conference, "utf-8")
-    assert CliRunner().invoke(main, ["plan", "-o", "again.xlsx"]).exit_code == 0
-    assert (tmp_path / "again.xlsx").read_bytes() == given["reviewgraph-plan.xlsx"]
-    # Dropped in again, it brings the choices back.
-    client.post(f"/{guard.token}/clear")
-    posted(client, guard, *files.items(), ("conference.toml", conference))
-    assert client.get(f"/{guard.token}/download/conference.toml").text == conference
 
 
 @pytest.mark.slow
@@ -455,10 +449,6 @@ def test_of_several_tables_in_a_file_one_is_selected(client: Any, guard: Guard, 
     page = ran(client, guard, "check")
     assert errors(page) == []
     assert f"reviewgraph check &#39;r.{kind}#Second&#39;" in page
-    conference = client.get(f"/{guard.token}/download/conference.toml").text
-    client.post(f"/{guard.token}/clear")
-    posted(client, guard, (f"r.{kind}", data), ("conference.toml", conference))
-    assert client.get(f"/{guard.token}/download/conference.toml").text == conference
 
 
 # What people have.
