@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 import planner
 import reviewgraph as rg
-from lsc import posterior
+from lsc import calibrate, posterior
 from planner import Assignment, assign
 from reviewgraph import InputError, Reviews, Rules, check
 from reviewgraph.graph import ColumnWarning, LabelWarning, connected_components, doubly_connected_components, to_igraph
@@ -413,18 +413,33 @@ def test_what_comes_of_it(trap: Trap) -> None:
 @pytest.mark.parametrize(
     ("call", "meant"),
     [
+        (lambda: check(FRAME, capacity={"ann": 1}), "did you mean load?"),
         (lambda: check(FRAME, score="score"), "pass Reviews(table, score=...) as reviews"),
+        (lambda: check(FRAME, reviewer="reviewer"), "pass Reviews(table, reviewer=...) as reviews"),
+        (lambda: planner.plan(FRAME, load=3), "did you mean capacity?"),
+        (lambda: planner.plan(FRAME, demand=3), "did you mean min_reviews?"),
+        (lambda: planner.plan(FRAME, max_review=3), "did you mean n?"),
         (lambda: planner.plan(FRAME, columns={}), "pass Reviews(table, columns=...) as reviews"),
+        (lambda: assign(AFFINITY, capacity=3), "did you mean load?"),
         (lambda: posterior(FRAME, score="score"), "pass Reviews(table, score=...) as reviews"),
+        (lambda: assign(AFFINITY, random_state=3), "did you mean search=Search(seed=...)?"),
+        (lambda: calibrate(FRAME, scale="A>B"), "pass Reviews(table, scale=...) as reviews"),
+        (lambda: planner.plan(FRAME, budget=3), "did you mean n?"),
+        (lambda: planner.plan(FRAME, k=3), "did you mean n?"),
+        (lambda: planner.plan(FRAME, reviews_per_paper=3), "did you mean min_reviews?"),
+        (lambda: assign(AFFINITY, reviews_per_paper=3), "did you mean demand?"),
+        (lambda: rg.calibrate(FRAME, random_state=3), "did you mean seed?"),
         (lambda: rg.calibrate(FRAME, hypotesis="offset"), "did you mean hypothesis?"),
         (lambda: Reviews(FRAME, critera=[]), "did you mean criteria?"),
-        (lambda: check(FRAME, capacity={"ann": 1}), "expected one of reviews"),
-        (lambda: assign(AFFINITY, coi=[]), ", conflicts,"),
-        (lambda: rg.compare(FRAME, cv=3), ", folds,"),
+        (lambda: Reviews(FRAME, rater="reviewer"), "did you mean reviewer?"),
+        (lambda: check(FRAME, target="double"), "check(reviews).level == 'double'"),
+        (lambda: planner.plan(FRAME, coi=[]), "did you mean conflicts?"),
+        (lambda: assign(similarity=AFFINITY), "did you mean affinity?"),
+        (lambda: rg.compare(FRAME, cv=3), "did you mean folds?"),
     ],
 )
-def test_a_keyword_of_no_parameter_is_answered_with_what_to_pass(call: Callable[[], Any], meant: str) -> None:
-    with pytest.raises(TypeError, match=rf"got an unexpected keyword argument '\w+'; .*{re.escape(meant)}"):
+def test_a_keyword_of_another_function_names_the_one_that_is_meant(call: Callable[[], Any], meant: str) -> None:
+    with pytest.raises(TypeError, match=rf"got an unexpected keyword argument '\w+'.*{re.escape(meant)}$"):
         call()
 
 
@@ -481,15 +496,19 @@ def test_a_value_that_is_nearly_right_is_answered_with_what_to_write(call: Calla
 @pytest.mark.parametrize(
     ("result", "name", "place"),
     [
-        (lambda: check(FRAME), "groups", "see to_frame('groups')"),
-        (lambda: planner.plan(FRAME), "asked", "it has added, "),
-        (lambda: estimate(), "sd", ", standard_error, "),
+        (lambda: check(FRAME), "verdict", "summary().verdict"),
+        (lambda: check(FRAME), "groups", "to_frame('groups')"),
+        (lambda: planner.plan(FRAME), "level", "check(result).level"),
+        (lambda: planner.plan(FRAME), "asked", "added"),
+        (lambda: assign(AFFINITY), "total", "affinity"),
+        (lambda: estimate(), "sd", "standard_error"),
+        (lambda: calibrate(FRAME), "selection", "the posterior, calibrate(reviews)"),
     ],
 )
 def test_an_attribute_under_another_name_says_where_the_content_is(
     result: Callable[[], Any], name: str, place: str
 ) -> None:
-    with pytest.raises(AttributeError, match=re.escape(f"has no attribute '{name}'; ") + ".*" + re.escape(place)):
+    with pytest.raises(AttributeError, match=re.escape(f"has no attribute '{name}'; see {place}") + "$"):
         getattr(result(), name)
 
 

@@ -359,23 +359,27 @@ _OF_FRAMES = (
 
 
 def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
-    """Return Python's error for a keyword that a function does not have, with the near one, or all that it has.
+    """Return Python's error for a keyword that a function does not have, with the one that may be meant.
 
-    >>> print(unexpected("plan", "min_review", ["n", "min_reviews"]))
-    plan() got an unexpected keyword argument 'min_review'; did you mean min_reviews?
     >>> print(unexpected("check", "capacity", ["load", "conflicts"]))
-    check() got an unexpected keyword argument 'capacity'; expected one of load, conflicts
+    check() got an unexpected keyword argument 'capacity'; did you mean load?
+    >>> print(unexpected("plan", "seed", ["n", "search"]))
+    plan() got an unexpected keyword argument 'seed'; did you mean search=Search(seed=...)?
     >>> print(unexpected("check", "score", ["reviews", "load"]))
     check() got an unexpected keyword argument 'score'; pass Reviews(table, score=...) as reviews
     """
     from difflib import get_close_matches
 
-    advice = f"expected one of {', '.join(taken)}"
+    meant = [words for words in MEANT.get(name, ()) if words.partition("=")[0] in taken]
+    meant = meant or get_close_matches(name, taken, 1)
+    advice = ""
     if name in _OF_FRAMES and "reviews" in taken:
-        advice = f"pass Reviews(table, {name}=...) as reviews"
-    elif near := get_close_matches(name, taken, 1):
-        advice = f"did you mean {near[0]}?"
-    return TypeError(f"{caller}() got an unexpected keyword argument {name!r}; {advice}")
+        advice = f"; pass Reviews(table, {name}=...) as reviews"
+    elif caller == "check" and name in ("target", "level", "require"):
+        advice = "; compare the level of the report: check(reviews).level == 'double'"
+    elif meant:
+        advice = f"; did you mean {meant[0]}?"
+    return TypeError(f"{caller}() got an unexpected keyword argument {name!r}{advice}")
 
 
 def renamed(caller: str, keywords: Mapping[str, Any], old: Mapping[str, str]) -> dict[str, Any]:

@@ -38,6 +38,29 @@ RENAMED = {
 }
 
 
+#: Where the content is that attributes of other names may mean, the likelier first.
+INSTEAD: dict[str, tuple[str, ...]] = {
+    "verdict": ("summary().verdict",),
+    **dict.fromkeys(("comparable", "is_comparable"), ("level",)),
+    **dict.fromkeys(("n_groups", "components", "n_components"), ("structure.doubly_connected",)),
+    **dict.fromkeys(("total", "total_affinity", "objective"), ("affinity",)),
+    **dict.fromkeys(("ok", "valid", "holds"), ("good",)),
+    **dict.fromkeys(("qualities", "scores", "estimate", "mean"), ("quality",)),
+    **dict.fromkeys(("sd", "std", "se", "stderr", "standard_errors"), ("standard_error",)),
+    **dict.fromkeys(("averages", "means"), ("average",)),
+    **dict.fromkeys(("severity", "severities"), ("reviewers",)),
+    **dict.fromkeys(("top", "best"), ("selection()",)),
+    **dict.fromkeys(("to_html", "to_excel", "to_csv", "to_json", "write"), ('save("x.html"), .xlsx, .csv or .json',)),
+    **dict.fromkeys(("to_text", "report"), ("summary().text()",)),
+    **dict.fromkeys(("asked", "extra", "new", "reviewers_asked"), ("added",)),
+}
+#: The same of attributes that only other results have.
+ELSEWHERE = {
+    **dict.fromkeys(("level", "comparable", "is_comparable"), "check(result).level"),
+    **dict.fromkeys(("selection", "interval", "probability_in_top"), "the posterior, calibrate(reviews)"),
+}
+
+
 class Status(StrEnum):
     """How a computation ended: text that equals its name, with its meaning and remedy in :attr:`text`.
 
@@ -414,13 +437,14 @@ class Result(ABC):
             return getattr(self, new)
 
         def _instead_of(self, name: str) -> str:
-            """Return the table of that name, or all attributes that there are."""
+            """Return where the content is that an attribute of another name may mean."""
+            for words in INSTEAD.get(name, ()):
+                if words.partition("(")[0].partition(".")[0] in dir(self):
+                    return f"; see {words}"
             stored = getattr(type(self), "__dataclass_fields__", {})
-            if name.startswith("_") or name in stored:
-                return ""
-            if name in self._tables():
+            if not name.startswith("_") and name not in stored and name in self._tables():
                 return f"; see to_frame({name!r})"
-            return f"; it has {', '.join(known for known in dir(self) if not known.startswith('_'))}"
+            return f"; see {ELSEWHERE[name]}" if name in ELSEWHERE else ""
 
 
 #: Keywords by option of commands where a page names one; those that take a value, and those that do not.
