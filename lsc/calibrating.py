@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, overload
 
 from lsc._model.hypotheses import HYPOTHESES
 from lsc.methods import DEFAULT, METHODS, MethodName, method_named
@@ -31,9 +31,6 @@ class _AboutScores(TypedDict, total=False):
     references: Valued | None
     only_target: bool
     confidence: bool | None
-    item_covariates: Any
-    reviewer_covariates: Any
-    rankings: Any
 
 
 class PosteriorOptions(_AboutScores, total=False):
