@@ -49,24 +49,6 @@ class LeastSquaresOptions(TypedDict, total=False):
     progress: Callable[[Progress], object] | None
 
 
-class SampledOptions(TypedDict, total=False):
-    """Options of the method ``additive``, see :func:`lsc.baselines.mixed_model`."""
-
-    seed: int | np.random.Generator
-
-
-class BayesianOptions(SampledOptions, total=False):
-    """Options of the method ``bayesian``, see :func:`lsc.baselines.bayesian`."""
-
-    n_selected: int | None
-
-
-class ProgrammeOptions(TypedDict, total=False):
-    """Options of the method ``qp``, see :func:`lsc.baselines.quadratic_programme`."""
-
-    bounded: bool
-
-
 class MethodOptions(_AboutScores, total=False):
     """Options of all methods together, but seed and progress."""
 
@@ -91,14 +73,6 @@ def calibrate(
 def calibrate(
     reviews: ReviewsLike | PartedReviews, method: Literal["lsc"], **options: Unpack[LeastSquaresOptions]
 ) -> Calibration: ...
-@overload
-def calibrate(reviews: ReviewsLike, method: Literal["average", "centring", "z-score"]) -> Estimate: ...
-@overload
-def calibrate(reviews: ReviewsLike, method: Literal["additive"], **options: Unpack[SampledOptions]) -> Estimate: ...
-@overload
-def calibrate(reviews: ReviewsLike, method: Literal["bayesian"], **options: Unpack[BayesianOptions]) -> Estimate: ...
-@overload
-def calibrate(reviews: ReviewsLike, method: Literal["qp"], **options: Unpack[ProgrammeOptions]) -> Estimate: ...
 @overload
 def calibrate(
     reviews: ReviewsLike | PartedReviews, method: MethodName, **options: Unpack[CalibrationOptions]
