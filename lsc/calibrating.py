@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lsc.calibration import Calibration
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
-    from reviewgraph._base import FloatArray, Progress
+    from reviewgraph._base import Progress
     from reviewgraph.io import Numbered, Valued
     from reviewgraph.parts import PartedReviews
     from reviewgraph.table import ReviewsLike
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class _AboutScores(TypedDict, total=False):
     """What the posterior uses besides the scores."""
 
-    weights: Numbered | FloatArray | None
+    weights: Numbered | None
     references: Valued | None
     only_target: bool
     confidence: bool | None

@@ -73,7 +73,6 @@ class Method:
         if unknown:
             message = f"{self.name}: expected options among {', '.join(self.options) or 'none'}, found {unknown[0]!r}"
             raise InputError(message)
-        # Weights in the order of rows need the rows as they were passed.
         if self.by_parts:
             return self.function(reviews, **options)
         from reviewgraph.parts import PartedReviews

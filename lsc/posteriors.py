@@ -61,7 +61,7 @@ EVIDENCE = 2.0
 @checked
 def posterior(
     reviews: ReviewsLike | PartedReviews,
-    weights: Numbered | FloatArray | None = None,
+    weights: Numbered | None = None,
     references: Valued | None = None,
     seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
@@ -86,8 +86,7 @@ def posterior(
         With scores, or a data frame of them, or a table in parts; planned reviews are ignored.
     weights
         Positive reliability weights of reviews, such as confidence or expertise; their effect is learned. By
-        (reviewer, item) in a mapping, a Series or a data frame, or an array in the order of the rows of ``reviews`` as
-        passed. None by default.
+        (reviewer, item) in a mapping, a Series or a data frame. None by default.
     references
         Measurements of the wanted quality of some items by a more trusted judge, in a mapping, a Series or a data
         frame, three or more. Slope and error of what the judges say about it are learned (``validity``), and every
@@ -132,12 +131,11 @@ def posterior(
             message = "reviews: expected seed and progress alone for a table in parts, found more; leave the others out"
             raise InputError(message)
         return posterior_of_parts(reviews, whole_seed(seed), teller(progress))
-    passed = reviews
     reviews = as_reviews(reviews)
     rows = np.flatnonzero(reviews.scored)
     expect_scores(rows.size)
     value = reviews.printed(known_values(reviews, {} if references is None else references))
-    weight = weights_of_reviews(reviews, rows, weights, passed)
+    weight = weights_of_reviews(reviews, rows, weights)
     sureness = _sureness(reviews, rows, weights, confidence)
     tell = teller(progress)
     joined = None
@@ -183,8 +181,9 @@ def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: boo
     if confidence and weights is not None:
         message = "confidence: expected either weights or confidence, found both; leave one of the two out"
         raise InputError(message)
-    is_tried = confidence is not False and weights is None and reviews.confidence is not None
-    return weights_of(reviews.confidence[rows]) if is_tried else None
+    if confidence is False or weights is not None or reviews.confidence is None:
+        return None
+    return weights_of(reviews.confidence[rows])
 
 
 class Difference(NamedTuple):
@@ -302,9 +301,12 @@ class PosteriorEstimate(Estimate):
 
         With one or two scores in the table the noise cannot be estimated, and all are NaN.
         """
-        scores = self.reviews.n_scored if self._in_parts else self.beliefs.item.size
         errors = self._order_error
-        return errors if scores >= LEAST_SCORES else np.full(errors.size, np.nan)
+        return errors if self._n_scores >= LEAST_SCORES else np.full(errors.size, np.nan)
+
+    @property
+    def _n_scores(self) -> int:
+        return self.beliefs.item.size
 
     @property
     def _order_error(self) -> FloatArray:
@@ -734,6 +736,10 @@ class PartedPosterior(InParts, PosteriorEstimate):
 
     gain = misfit = score = AT_ONCE
     _accounts = difference = draws = predict = AT_ONCE
+
+    @property
+    def _n_scores(self) -> int:
+        return self.reviews.n_scored
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of a posterior, and of a selection; ``items`` is None, since there may be too many."""

@@ -175,7 +175,7 @@ def joint(posterior: Posterior) -> Joint:
     # D: precisions of the reviews, by item. W: for each reviewer two columns a / s U C^(1/2), and one of the prior,
     # sqrt(kappa / (dbar k)).
     precision = slope**2 / noise
-    diagonal = posterior.prior + np.bincount(what, precision + likeness, item.size)
+    diagonal = np.asarray(posterior.prior + np.bincount(what, precision + likeness, item.size), np.float64)
     columns = [*(np.sqrt(precision) * half.T), np.sqrt(likeness / load)]
     place = np.concatenate([who + kind * n_reviewers for kind in range(3)])
     shape = (item.size, 3 * n_reviewers)

@@ -99,8 +99,9 @@ def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> 
     truth = centred_ranks(predictions.score, code)
     ours = squared_errors(truth, centred_ranks(predictions.quality, code))
     theirs = squared_errors(truth, centred_ranks(predictions.average, code))
-    errors = (float(np.sqrt(squares.mean())) for squares in (ours, theirs))
-    return HeldOutGain(*saved(ours, theirs, code), *errors, ours.size)
+    relative, standard_error = saved(ours, theirs, code)
+    error = float(np.sqrt(ours.mean()))
+    return HeldOutGain(relative, standard_error, error, float(np.sqrt(theirs.mean())), ours.size)
 
 
 def saved(ours: FloatArray, theirs: FloatArray, code: IntArray) -> tuple[float, float]:
