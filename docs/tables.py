@@ -27,7 +27,6 @@ CONTAINS = {
     "cost": "cost of the extra review",
     "probability": "probability that the review does not arrive",
     "weight": "reliability of the review",
-    "hypothesis": "hypothesis class of the reviewer",
     "quality": "quality of the paper as a more trusted judge measured it, as a reference",
     "conflict": "whether the pair is a conflict; without the column every row is one",
 }

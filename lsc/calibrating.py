@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, overload
 
 from lsc._model.hypotheses import HYPOTHESES
 from lsc.methods import DEFAULT, METHODS, MethodName, method_named
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lsc.calibration import Calibration
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
-    from reviewgraph._base import FloatArray, Progress
+    from reviewgraph._base import Progress
     from reviewgraph.io import Numbered, Valued
     from reviewgraph.parts import PartedReviews
     from reviewgraph.table import ReviewsLike
@@ -27,13 +27,10 @@ if TYPE_CHECKING:
 class _AboutScores(TypedDict, total=False):
     """What the posterior uses besides the scores."""
 
-    weights: Numbered | FloatArray | None
+    weights: Numbered | None
     references: Valued | None
     only_target: bool
     confidence: bool | None
-    item_covariates: Any
-    reviewer_covariates: Any
-    rankings: Any
 
 
 class PosteriorOptions(_AboutScores, total=False):
@@ -50,24 +47,6 @@ class LeastSquaresOptions(TypedDict, total=False):
     max_slope: float | None
     references: References | None
     progress: Callable[[Progress], object] | None
-
-
-class SampledOptions(TypedDict, total=False):
-    """Options of the method ``additive``, see :func:`lsc.baselines.mixed_model`."""
-
-    seed: int | np.random.Generator
-
-
-class BayesianOptions(SampledOptions, total=False):
-    """Options of the method ``bayesian``, see :func:`lsc.baselines.bayesian`."""
-
-    n_selected: int | None
-
-
-class ProgrammeOptions(TypedDict, total=False):
-    """Options of the method ``qp``, see :func:`lsc.baselines.quadratic_programme`."""
-
-    bounded: bool
 
 
 class MethodOptions(_AboutScores, total=False):
@@ -94,14 +73,6 @@ def calibrate(
 def calibrate(
     reviews: ReviewsLike | PartedReviews, method: Literal["lsc"], **options: Unpack[LeastSquaresOptions]
 ) -> Calibration: ...
-@overload
-def calibrate(reviews: ReviewsLike, method: Literal["average", "centring", "z-score"]) -> Estimate: ...
-@overload
-def calibrate(reviews: ReviewsLike, method: Literal["additive"], **options: Unpack[SampledOptions]) -> Estimate: ...
-@overload
-def calibrate(reviews: ReviewsLike, method: Literal["bayesian"], **options: Unpack[BayesianOptions]) -> Estimate: ...
-@overload
-def calibrate(reviews: ReviewsLike, method: Literal["qp"], **options: Unpack[ProgrammeOptions]) -> Estimate: ...
 @overload
 def calibrate(
     reviews: ReviewsLike | PartedReviews, method: MethodName, **options: Unpack[CalibrationOptions]

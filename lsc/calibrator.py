@@ -173,13 +173,10 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
 class Calibrator:
     """A method of calibration with its options, as an estimator that scikit-learn's tools take.
 
-    X holds pairs, one per row: a data frame with a column of reviewers and one of items, named as in files,
-    or an array of two columns; y holds their scores. Without y, X holds the scores. Further columns are
-    ignored in fit and in predictions, with a :class:`reviewgraph.graph.ColumnWarning` in fit. X may also be Reviews,
-    whose
-    criteria and confidence the method then has; predictions need pairs only in any case. A reviewer or an item without
-    a score in the fit is predicted as a new one, drawn from the population, so that held-out reviewers can be
-    predicted.
+    X holds pairs, one per row: a data frame with a column of reviewers and one of items, named as in files, an array of
+    two columns, or Reviews, whose criteria and confidence the method then has; y holds their scores. Without y, X holds
+    the scores. Further columns are ignored, with a :class:`reviewgraph.graph.ColumnWarning` in fit. A reviewer or an
+    item without a score in the fit is predicted as a new one, drawn from the population.
 
     Parameters
     ----------
@@ -209,8 +206,7 @@ class Calibrator:
     ((45,), True)
 
     With scikit-learn, ``cross_val_score(Calibrator(), pairs, score, groups=table["reviewer"], cv=GroupKFold(5))`` holds
-    out reviewers as a whole. Most checks of its ``check_estimator`` do not apply, since they fit points in a space of
-    features; those of parameters, clones, tags and representations pass.
+    out reviewers as a whole.
     """
 
     def __init__(
@@ -293,19 +289,14 @@ class Calibrator:
         """Return what scikit-learn asks of an estimator, from version 1.6 on."""
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
-        takes = InputTags(two_d_array=True, string=True, categorical=True)
-        target = TargetTags(required=False, one_d_labels=True)
-        tags = {"target_tags": target, "input_tags": takes, "regressor_tags": RegressorTags()}
-        return Tags(estimator_type="regressor", **tags)
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=False, one_d_labels=True),
+            input_tags=InputTags(two_d_array=True, string=True, categorical=True),
+            regressor_tags=RegressorTags(),
+        )
 
     # Fit and prediction
-
-    def _estimated(self, reviews: Reviews) -> Estimate:
-        method = method_named(self.method)
-        options = self._method_options()
-        if "seed" in method.options:
-            options.setdefault("seed", self.seed)
-        return method(reviews, **options)
 
     @checked
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -337,7 +328,11 @@ class Calibrator:
         if not self.reviews_.n_reviews:
             message = "X: expected pairs of a reviewer and an item, found no rows"
             raise InputError(message)
-        self.estimate_ = self._estimated(self.reviews_)
+        method = method_named(self.method)
+        options = self._method_options()
+        if "seed" in method.options:
+            options.setdefault("seed", self.seed)
+        self.estimate_ = method(self.reviews_, **options)
         # The line of methods without a distribution, once a prediction has needed it.
         self._lines: list[Line] = []
         return self
@@ -384,19 +379,17 @@ class Calibrator:
             held = hold_out(reviews, self, seed=whole_seed(self.seed))
             self._lines.append(line_of(reviews, estimate, held))
         line = self._lines[0]
-        has_quality = np.isfinite(estimate.quality)
-        quality = np.append(estimate.quality, estimate.quality[has_quality].mean() if has_quality.any() else 0.0)
+        # A new item is an average one; a new reviewer has no offset.
+        known = estimate.quality[np.isfinite(estimate.quality)]
+        quality = np.append(estimate.quality, known.mean() if known.size else 0.0)
         offset = np.append(line.offset, 0.0)
-        reviewer_code = reviews.reviewer_code
-        item_code = reviews.item_code
-        i = np.array([reviews.n_items if label is None else item_code[label] for label in papers], np.int64)
-        j = np.array([reviews.n_reviewers if label is None else reviewer_code[label] for label in people], np.int64)
+        i = np.array([-1 if label is None else reviews.item_code[label] for label in papers], np.int64)
+        j = np.array([-1 if label is None else reviews.reviewer_code[label] for label in people], np.int64)
         mean = reviews.printed(line.intercept + line.slope * quality[i] + offset[j])
         if not return_std:
             return mean
-        new = np.where(j == reviews.n_reviewers, line.severity, 0.0)
-        of_item = np.where(i == reviews.n_items, line.slope**2 * float(np.var(estimate.quality[has_quality])), 0.0)
-        return mean, np.asarray(np.sqrt(line.noise + new + of_item))
+        variance = line.noise + np.where(j < 0, line.severity, 0.0)
+        return mean, np.sqrt(variance + np.where(i < 0, line.slope**2 * float(np.var(known)), 0.0))
 
     @checked
     def score(self, X: Any, y: Any = None) -> float:
@@ -427,9 +420,8 @@ class Calibrator:
         1.0
         """
         if y is None:
-            scored = _reviews_of(X, None).only_scored()
-            X = scored
-            truth = scored.printed(scored.score)
+            X = _reviews_of(X, None).only_scored()
+            truth = X.printed(X.score)
         else:
             truth = _scores("y", y)
         predicted = np.asarray(self.predict(X))

@@ -1,8 +1,4 @@
-"""Methods compared by cross-validation: reviewers are held out, and predicted from the others.
-
-The scale of a method does not matter: within each held-out reviewer, the scores less their mean are regressed on the
-qualities less theirs, with one slope for all reviewers.
-"""
+"""Methods compared by cross-validation: reviewers are held out, and predicted from the others."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from lsc._inference.validation import FOLDS, centred, centred_ranks, clustered_error, squared_errors
+from lsc._inference.validation import FOLDS, centred, centred_ranks, clustered_error, saved, squared_errors
 from lsc.calibrator import Calibrator, HeldOut, Unit, hold_out
 from lsc.errors import UndeterminedWarning
 from lsc.methods import DEFAULT, MethodName, method_named
@@ -24,6 +20,7 @@ from reviewgraph._base import (
     Result,
     checked,
     counted,
+    or_none,
     whole_seed,
 )
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
@@ -128,11 +125,10 @@ def compare(
 ) -> Comparison:
     """Compare methods by how well they predict held-out scores.
 
-    By default reviewers are held out as a whole, in folds, the same for all methods: a score also depends on the
-    severity of its reviewer, which one or two other scores barely determine. Of each held-out reviewer the scores less
-    their mean are compared with the qualities that the other reviewers give to the same items, less theirs, times one
-    slope per method. So methods with different scales of quality compare, and a correction that only shifts all scores
-    of a reviewer gains nothing by it.
+    By default reviewers are held out as a whole, in folds, the same for all methods. Of each the scores less their mean
+    are compared with the qualities that the other reviewers give to the same items, less theirs, times one slope per
+    method. So methods with different scales of quality compare, and a correction that only shifts all scores of a
+    reviewer gains nothing by it.
 
     Parameters
     ----------
@@ -160,8 +156,7 @@ def compare(
     ------
     InputError
         If a method or ``by`` is unknown, there are no methods, fewer than two folds, or fewer than two reviewers with
-        two scores
-        of items that others scored, too.
+        two scores of items that others scored, too.
 
     Notes
     -----
@@ -169,12 +164,10 @@ def compare(
     by chance are both predicted too well. Differences between methods are better known than each error: ``gain_se`` is
     that of the difference to averages.
 
-    A reviewer who is held out has the severity of the population under every method: ``error`` allows each a level of
-    their own, and ``log_score`` treats each review as the first of a new reviewer. To hold out items, use the tools of
-    scikit-learn on :class:`lsc.Calibrator`.
-
-    The probability of a score is that of its cell, so that levels and numbers compare. ``estimate.gain`` keeps
-    hyperparameters fixed and compares ranks with shrunk averages: its figure is similar, not equal.
+    ``log_score`` treats each review as the first of a new reviewer; the probability of a score is that of the cell of
+    numbers that are closer to it than to other scores. To hold out items, use the tools of scikit-learn on
+    :class:`lsc.Calibrator`. ``estimate.gain`` keeps hyperparameters fixed and compares ranks with shrunk averages: its
+    figure is similar, not equal.
 
     Examples
     --------
@@ -245,35 +238,22 @@ def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
     theirs = squared_errors(centred(score, cluster), centred(average, cluster))
     error = float(np.sqrt(ours.mean()))
     error_se = clustered_error(ours - ours.mean(), cluster) / n / (2 * error) if error > 0 else 0.0
-    # The gain 1 - sum(ours) / sum(theirs), a ratio, linearised in its two sums.
-    total = float(theirs.sum())
-    # Of averages without an error there is none, but for rounding.
-    has_error = total > ROUNDING * float(score @ score)
-    gain = 1.0 - float(ours.sum()) / total if has_error else np.nan
-    gain_se = clustered_error(theirs - ours - gain * theirs, cluster) / total if has_error else np.nan
+    # Of averages without an error, but for rounding, there is no gain.
+    has_error = float(theirs.sum()) > ROUNDING * float(score @ score)
+    gain, gain_se = saved(ours, theirs, cluster) if has_error else (np.nan, np.nan)
     # The correlation a'b / sqrt(a'a b'b) of ranks within reviewers, linearised in its three sums.
     a = centred_ranks(score, cluster)
     b = centred_ranks(quality, cluster)
-    aa = float(a @ a)
-    bb = float(b @ b)
-    root = float(np.sqrt(aa * bb))
+    root = float(np.sqrt((a @ a) * (b @ b)))
     correlation = np.nan
     correlation_se = np.nan
     if root > 0:
         correlation = float(a @ b) / root
-        correlation_se = clustered_error(a * b / root - 0.5 * correlation * (a**2 / aa + b**2 / bb), cluster)
+        terms = a * b / root - 0.5 * correlation * (a**2 / (a @ a) + b**2 / (b @ b))
+        correlation_se = clustered_error(terms, cluster)
     log_probability = held.log_probability[several]
     log_score = float(log_probability.mean())
-    numbers = {
-        "error": error,
-        "error_se": error_se,
-        "gain": gain,
-        "gain_se": gain_se,
-        "rank_correlation": correlation,
-        "rank_correlation_se": correlation_se,
-        "log_score": log_score,
-        "log_score_se": clustered_error(log_probability - log_score, cluster) / n,
-        "seconds": float(np.median(held.seconds)),
-    }
-    row = Compared(name, **{key: None if np.isnan(value) else value for key, value in numbers.items()})
-    return row, (n, clusters.size)
+    log_score_se = clustered_error(log_probability - log_score, cluster) / n
+    seconds = float(np.median(held.seconds))
+    numbers = [error, error_se, gain, gain_se, correlation, correlation_se, log_score, log_score_se, seconds]
+    return Compared(name, *or_none(np.array(numbers))), (n, clusters.size)

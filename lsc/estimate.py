@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from reviewgraph._base import (
     IntArray,
     Label,
     Result,
-    as_numbers,
     checked,
     counted,
     or_none,
@@ -27,11 +26,8 @@ from reviewgraph._base import (
 )
 from reviewgraph.formats import ITEM, QUALITY, WEIGHT
 from reviewgraph.graph import LARGEST_SHARE
-from reviewgraph.io import Valued, by_label, match_labels, match_pairs, numbered_pairs
-from reviewgraph.table import Reviews, ReviewsLike, review_of_rows
-
-if TYPE_CHECKING:
-    from reviewgraph.formats import Columns
+from reviewgraph.io import Numbered, Valued, by_label, match_labels, match_pairs, numbered_pairs
+from reviewgraph.table import Reviews
 
 # References are items of known quality.
 
@@ -64,53 +60,18 @@ def known_values(reviews: Reviews, references: Valued) -> FloatArray:
     return reference
 
 
-# Reliability weights of reviews, by pair or in the order of rows.
+def weights_of_reviews(reviews: Reviews, rows: IntArray, weights: Numbered | None) -> FloatArray | None:
+    """Return the reliability weight of each scored review, 1 for pairs that are not listed; None where none are passed.
 
-
-def weights_of_reviews(reviews: Reviews, rows: IntArray, weights: Any, passed: ReviewsLike) -> FloatArray | None:
-    """Return the weight of each scored review, 1 for pairs that are not listed; None where none are passed.
-
-    ``rows`` are the scored reviews, ``passed`` the reviews as the caller passed them: arrays are in the order of their
-    rows. InputError if a weight is not positive, or an array has another shape.
+    ``rows`` are the scored reviews; planned reviews and pairs without a review may have weights. InputError if no pair
+    is a review, or a weight is not positive.
     """
     if weights is None:
         return None
-    if isinstance(weights, np.ndarray | list):
-        weight = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
-    else:
-        weight = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews._spellings()))[rows]
-    wrong = np.flatnonzero(~np.isfinite(weight) | (weight <= 0))
-    if wrong.size:
-        reviewer, item = _labels(reviews, rows[wrong[0]])
-        message = f"weights: expected positive finite numbers, found {weight[wrong[0]]:g} for {reviewer!r} and {item!r}"
-        raise InputError(message)
-    return np.asarray(weight)
-
-
-def _labels(reviews: Reviews, row: int) -> tuple[Label, Label]:
-    return reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
-
-
-def _weights_by_row(reviews: Reviews, weights: FloatArray, review: IntArray) -> FloatArray:
-    """Return the weight of each review, shape (E,), from the rows of the table as passed."""
-    if weights.shape != review.shape:
-        message = f"weights: expected one per review, shape {review.shape}, found shape {weights.shape}"
-        raise InputError(message)
-    weight = np.full(reviews.n_reviews, np.nan)
-    weight[review] = weights
-    twice = np.flatnonzero((weight[review] != weights) & ~(np.isnan(weight[review]) & np.isnan(weights)))
-    if twice.size:
-        reviewer, item = _labels(reviews, review[twice[0]])
-        message = f"weights: expected one number for the rows of {reviewer!r} and {item!r}, found several"
-        raise InputError(message)
-    return weight
-
-
-def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
-    """Return the weight of each review, shape (E,); planned reviews and pairs without a review may have weights."""
-    reviewer, item = match_pairs(weights, reviews.reviewer_code, reviews.item_code, "weights")
-    score = np.asarray(weights.score)
-    usable = (reviewer >= 0) & (item >= 0) & ~np.isnan(score)
+    pairs = numbered_pairs(weights, "weights", WEIGHT.role, reviews._spellings())
+    reviewer, item = match_pairs(pairs, reviews.reviewer_code, reviews.item_code, "weights")
+    number = np.asarray(pairs.score)
+    usable = (reviewer >= 0) & (item >= 0) & ~np.isnan(number)
     key = reviews.reviewer * reviews.n_items + reviews.item
     wanted = (reviewer * reviews.n_items + item)[usable]
     place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
@@ -119,8 +80,15 @@ def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
         message = f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}"
         raise InputError(message)
     weight = np.ones(reviews.n_reviews)
-    weight[place[listed]] = score[usable][listed]
-    return weight
+    weight[place[listed]] = number[usable][listed]
+    wrong = rows[~np.isfinite(weight[rows]) | (weight[rows] <= 0)]
+    if wrong.size:
+        row = int(wrong[0])
+        who = reviews.reviewers[int(reviews.reviewer[row])]
+        what = reviews.items[int(reviews.item[row])]
+        message = f"weights: expected positive finite numbers, found {weight[row]:g} for {who!r} and {what!r}"
+        raise InputError(message)
+    return weight[rows]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -33,8 +33,7 @@ class Method:
     function
         A function of reviews and, by keyword, :attr:`options`.
     probabilities
-        Whether its result is a :class:`~lsc.posteriors.PosteriorEstimate`, which ``--lottery``, ``--explain`` and
-        ``--sheet`` need.
+        Whether its result is a :class:`~lsc.posteriors.PosteriorEstimate`, which ``--lottery`` and ``--explain`` need.
     by_parts
         Whether the function takes tables in parts, too; false by default.
     takes
@@ -74,7 +73,6 @@ class Method:
         if unknown:
             message = f"{self.name}: expected options among {', '.join(self.options) or 'none'}, found {unknown[0]!r}"
             raise InputError(message)
-        # Weights in the order of rows need the rows as they were passed.
         if self.by_parts:
             return self.function(reviews, **options)
         from reviewgraph.parts import PartedReviews
@@ -98,9 +96,6 @@ MethodName: TypeAlias = Literal["posterior", "average", "centring", "z-score", "
 #: The default method of ``calibrate``.
 DEFAULT: Literal["posterior"] = "posterior"
 
-#: Options of the posterior on what is known beside the scores.
-COVARIATES = ("item_covariates", "reviewer_covariates", "rankings")
-
 #: All methods by name, in the order in which help lists them.
 METHODS: dict[str, Method] = {
     method.name: method
@@ -112,7 +107,7 @@ METHODS: dict[str, Method] = {
             _from("lsc.posteriors:posterior"),
             probabilities=True,
             by_parts=True,
-            takes=("weights", "references", "seed", "progress", "only_target", "confidence", *COVARIATES),
+            takes=("weights", "references", "seed", "progress", "only_target", "confidence"),
         ),
         Method(
             "average",

@@ -91,8 +91,12 @@ class InParts(Estimate):
         --------
         ``next(result.blocks(1000))`` are the first thousand rows of a result.
         """
+        of_selection: dict[str, list[Any]] = {}
+        if selection is not None:
+            of_selection = {"probability": selection.chance.tolist(), "list": selection.lists}
         for first in range(0, self.reviews.n_items, rows):
-            yield self._columns(slice(first, first + rows))
+            some = slice(first, first + rows)
+            yield {**self._columns(some), **{name: column[some] for name, column in of_selection.items()}}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
         """Return all :meth:`blocks` at once.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsc._inference.beliefs import Account, InferenceStatus, Posterior, accounts_of
-from lsc._inference.covariates import Covariates, Factor, Gains, covariates_of, read_covariates
 from lsc._inference.criteria import Joined, join
 from lsc._inference.inferring import infer, infer_parts
 from lsc._inference.joint import Joint, joint
@@ -43,7 +42,7 @@ from reviewgraph._base import (
     whole_seed,
 )
 from reviewgraph.graph import Assumptions, Learned
-from reviewgraph.parts import ROWS, PartedReviews, only_scored
+from reviewgraph.parts import PartedReviews, only_scored
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
@@ -53,8 +52,6 @@ if TYPE_CHECKING:
     from reviewgraph.io import Numbered, Valued
 
 
-#: Columns that are the key ``interval`` of an object.
-_FLAT = ("interval_low", "interval_high")
 #: With fewer scores in the table the noise cannot be estimated.
 LEAST_SCORES = 3
 #: Gain in log evidence from which confidence is used as weights.
@@ -64,16 +61,13 @@ EVIDENCE = 2.0
 @checked
 def posterior(
     reviews: ReviewsLike | PartedReviews,
-    weights: Numbered | FloatArray | None = None,
+    weights: Numbered | None = None,
     references: Valued | None = None,
     seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
     *,
     only_target: bool = False,
     confidence: bool | None = None,
-    item_covariates: Any = None,
-    reviewer_covariates: Any = None,
-    rankings: Any = None,
 ) -> PosteriorEstimate:
     """Infer the quality of every item, with its uncertainty, from all scores at once.
 
@@ -83,9 +77,8 @@ def posterior(
         y_ij   = b_j + a_j x_i + e_ij  offset (severity), slope (stretch) and noise of reviewer j, each partially
                                        pooled across reviewers; the data determine how strongly
 
-    Expectation propagation with one factor per reviewer; hyperparameters maximise the evidence. No reviewer effects,
-    offsets only, and free lines are limits of the model, not choices of the user. Where reviewers give ranks, these are
-    replaced by normal scores.
+    Expectation propagation with one factor per reviewer; hyperparameters maximise the evidence. Where reviewers give
+    ranks, these are replaced by normal scores.
 
     Parameters
     ----------
@@ -93,8 +86,7 @@ def posterior(
         With scores, or a data frame of them, or a table in parts; planned reviews are ignored.
     weights
         Positive reliability weights of reviews, such as confidence or expertise; their effect is learned. By
-        (reviewer, item) in a mapping, a Series or a data frame, or an array in the order of the rows of ``reviews`` as
-        passed. None by default.
+        (reviewer, item) in a mapping, a Series or a data frame. None by default.
     references
         Measurements of the wanted quality of some items by a more trusted judge, in a mapping, a Series or a data
         frame, three or more. Slope and error of what the judges say about it are learned (``validity``), and every
@@ -109,14 +101,6 @@ def posterior(
     confidence
         Whether the confidence of the reviews is used as weights, with an exponent that is learned; None (default) if
         that raises the log evidence by more than 2. It is not used with ``weights``.
-    item_covariates, reviewer_covariates
-        What is known of items (track, length) and of reviewers (seniority, institution) beside the scores: a data frame
-        with a column of labels, a Series, or a mapping from label to a value or to a mapping of columns. A column is a
-        number, or a category with an effect per level. Effects on quality and on severity are shrunken as far as the
-        data say, and used only if the log evidence rises by 2 or more. Unknown labels are counted, values may be
-        missing.
-    rankings
-        Authors' own rankings: a mapping from author to items, the best first, or a data frame of author, item and rank.
 
     Returns
     -------
@@ -127,9 +111,8 @@ def posterior(
     ------
     InputError
         If there are no scores, a reference or weight is malformed or matches nothing in the reviews, references are
-        fewer than three or all the same, or a score is so
-        far from all others that it must be a data-entry error; or if ``confidence`` is set and the reviews have none,
-        or ``weights`` are passed, too.
+        fewer than three or all the same, or a score is so far from all others that it must be a data-entry error; or if
+        ``confidence`` is set and the reviews have none, or ``weights`` are passed, too.
 
     Warns
     -----
@@ -144,17 +127,15 @@ def posterior(
     11
     """
     if isinstance(reviews, PartedReviews):
-        asked = weights, references, confidence, item_covariates, reviewer_covariates, rankings
-        if any(value is not None for value in asked) or only_target:
+        if only_target or any(value is not None for value in (weights, references, confidence)):
             message = "reviews: expected seed and progress alone for a table in parts, found more; leave the others out"
             raise InputError(message)
         return posterior_of_parts(reviews, whole_seed(seed), teller(progress))
-    passed = reviews
     reviews = as_reviews(reviews)
     rows = np.flatnonzero(reviews.scored)
     expect_scores(rows.size)
     value = reviews.printed(known_values(reviews, {} if references is None else references))
-    weight = weights_of_reviews(reviews, rows, weights, passed)
+    weight = weights_of_reviews(reviews, rows, weights)
     sureness = _sureness(reviews, rows, weights, confidence)
     tell = teller(progress)
     joined = None
@@ -163,38 +144,33 @@ def posterior(
         criteria = {name: column[rows] for name, column in reviews.criteria.items()}
         joined = join(reviews.reviewer[rows], reviews.item[rows], reviews.score[rows], criteria)
 
-    def inferred(weight: FloatArray | None, factors: Sequence[Factor] = ()) -> tuple[Posterior, Gains]:
-        return infer(
-            reviews.reviewer[rows],
-            reviews.item[rows],
-            reviews.score[rows] if joined is None else joined.score,
-            reviews.n_reviewers,
-            reviews.n_items,
-            weight=weight,
-            factors=factors,
-            seed=seed,
-            progress=tell,
-        )
-
+    inferred = partial(
+        infer,
+        reviews.reviewer[rows],
+        reviews.item[rows],
+        reviews.score[rows] if joined is None else joined.score,
+        reviews.n_reviewers,
+        reviews.n_items,
+        seed=seed,
+        progress=tell,
+    )
     # Confidence is used where it is asked for, or where the evidence rises with it.
     used = None
-    if sureness is not None:
-        gain = inferred(sureness)[0].evidence - inferred(None)[0].evidence
-        is_used = bool(confidence) or gain > EVIDENCE
-        weight = sureness if is_used else None
-        used = Confidence(is_used, gain)
-    factors = read_covariates(reviews, item_covariates, reviewer_covariates, rankings)
-    beliefs, gains = inferred(weight, factors)
-    covariates = None
-    if factors:
-        points = reviews.printed([beliefs.scale, beliefs.scores.unit.spread]).tolist()
-        covariates = covariates_of(factors, beliefs.effects, gains, *points)
+    if sureness is None:
+        beliefs = inferred(weight=weight)
+    else:
+        beliefs = inferred(weight=sureness)
+        plain = inferred()
+        gain = beliefs.evidence - plain.evidence
+        used = Confidence(bool(confidence) or gain > EVIDENCE, gain)
+        weight = sureness if used.used else None
+        beliefs = beliefs if used.used else plain
     warn_unconverged(beliefs.off)
     validity = without_references(reviews.n_items)
     if np.isfinite(value).any():
         validity = validity_of(beliefs.quality, beliefs.standard_error, value)
     quality = validity.quality(beliefs.quality)
-    return PosteriorEstimate(reviews, quality, "posterior", beliefs, validity, seed, weight, joined, used, covariates)
+    return PosteriorEstimate(reviews, quality, "posterior", beliefs, validity, seed, weight, joined, used)
 
 
 def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: bool | None) -> FloatArray | None:
@@ -280,8 +256,6 @@ class PosteriorEstimate(Estimate):
         ``rejected`` those that are not.
     confidence
         Whether the confidence of the reviews is used, and what it gains; None if it was not tried.
-    covariates
-        Effects of the covariates of items and reviewers, and what they gain; None without covariates.
 
     Examples
     --------
@@ -296,13 +270,10 @@ class PosteriorEstimate(Estimate):
     weight: FloatArray | None = field(default=None, repr=False)
     joined: Joined | None = field(default=None, repr=False)
     confidence: Confidence | None = field(default=None, repr=False)
-    covariates: Covariates | None = field(default=None, repr=False)
 
     def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
-        tables = super()._tables()
-        if self._in_parts:
-            return tables
-        return {**tables, "reviewers": lambda: self.reviewers.to_columns()}
+        of_reviewers = {} if self._in_parts else {"reviewers": lambda: self.reviewers.to_columns()}
+        return {**super()._tables(), **of_reviewers}
 
     def headline(self) -> str:
         """Return the method, the number of items, and which criteria are used and which are not."""
@@ -319,15 +290,6 @@ class PosteriorEstimate(Estimate):
         of = self.beliefs.reviewers
         return ReviewerTable(of.severity, of.stretch, of.noise, self.reviews)
 
-    @property
-    def _modelled(self) -> Reviews:
-        """The reviews with the scores that the inference used."""
-        if self.joined is None:
-            return self.reviews
-        score = self.reviews.score.copy()
-        score[self.reviews.scored] = self.joined.score
-        return replace(self.reviews, score=score)
-
     @cached_property
     def group(self) -> IntArray:
         """Shape (N,): the connected component of each item, from 1 for the largest; scores compare within one only."""
@@ -340,7 +302,11 @@ class PosteriorEstimate(Estimate):
         With one or two scores in the table the noise cannot be estimated, and all are NaN.
         """
         errors = self._order_error
-        return errors if self.beliefs.item.size >= LEAST_SCORES else np.full(errors.size, np.nan)
+        return errors if self._n_scores >= LEAST_SCORES else np.full(errors.size, np.nan)
+
+    @property
+    def _n_scores(self) -> int:
+        return self.beliefs.item.size
 
     @property
     def _order_error(self) -> FloatArray:
@@ -359,7 +325,7 @@ class PosteriorEstimate(Estimate):
 
     @checked
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of every estimate, gain, intervals, model, and with a selection lists and probabilities.
+        """Return the content of ``reviewgraph calibrate --json``.
 
         Parameters
         ----------
@@ -369,18 +335,17 @@ class PosteriorEstimate(Estimate):
         Returns
         -------
         dict
-            The content of ``reviewgraph calibrate --json``.
+            The keys of every estimate, gain, intervals, model, and with a selection its lists and probabilities.
 
         Examples
         --------
         ``estimate.to_dict(estimate.selection(10))["selected"]`` are the labels of the ten best.
         """
         record = super().to_dict()
-        record["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in record["items"]]
-        intervals = np.sort(self.reviews.printed(self.interval()), axis=1).tolist()
-        chances = [None] * len(intervals) if selection is None else selection.probability
-        for row, interval, chance in zip(record["items"], intervals, chances, strict=True):
-            row |= {"interval": interval if np.isfinite(interval[0]) else None, "probability": chance}
+        chances = [None] * len(record["items"]) if selection is None else selection.probability
+        for row, chance in zip(record["items"], chances, strict=True):
+            ends = [row.pop("interval_low"), row.pop("interval_high")]
+            row |= {"interval": None if None in ends else ends, "probability": chance}
         record["by_prior"] = self.by_prior
         gain = self.gain if self.beliefs.signal else None
         record["gain"] = None if gain is None or np.isnan(gain.relative) else gain.to_dict()
@@ -396,8 +361,6 @@ class PosteriorEstimate(Estimate):
             record["criteria"] = self.joined.to_dict(self.reviews.target)
         if self.confidence is not None:
             record["confidence"] = self.confidence._asdict()
-        if self.covariates is not None:
-            record["covariates"] = self.covariates.to_dict()
         return record if selection is None else {**record, **selection.to_dict()}
 
     @checked
@@ -418,11 +381,17 @@ class PosteriorEstimate(Estimate):
         --------
         ``estimate.to_columns()["interval_low"]`` are the lower ends of the 90 % intervals.
         """
-        low, high = np.sort(self.reviews.printed(self.interval()), axis=1).T.tolist()
-        columns = {**super().to_columns(), "interval_low": low, "interval_high": high}
-        if selection is not None:
-            columns["probability"] = selection.probability
-        return columns
+        return {**super().to_columns(), **({} if selection is None else {"probability": selection.probability})}
+
+    def _columns(self, some: slice) -> dict[str, list[Any]]:
+        low, high = self._ends(some)
+        return {**super()._columns(some), "interval_low": or_none(low), "interval_high": or_none(high)}
+
+    def _ends(self, some: slice | IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the intervals of items as printed: if 1 is the best score, they change places."""
+        ends = self.reviews.printed(central_interval(self.quality[some], self.standard_error[some], LEVEL))
+        low, high = np.sort(ends, axis=1).T
+        return low, high
 
     @checked
     def summary(self, n_selected: int | str | None = None) -> Page:
@@ -449,26 +418,18 @@ class PosteriorEstimate(Estimate):
         --------
         ``print(estimate.summary(n_selected=10))`` prints which papers are in, to be discussed and out.
         """
-        page = self._page(selection=None if n_selected is None else self.selection(n_selected))
-        return self._in_python(page)
+        return self._in_python(self._page(selection=None if n_selected is None else self.selection(n_selected)))
 
     @checked
-    def plot(
-        self,
-        name: str | None = None,
-        *,
-        n_selected: int | str | None = None,
-        ax: Axes | None = None,
-    ) -> Any:
+    def plot(self, name: str | None = None, *, n_selected: int | str | None = None, ax: Axes | None = None) -> Any:
         """Return one of the pictures of the page, or draw it with Matplotlib.
 
         Parameters
         ----------
         name
-            Name of the picture; by default the first. An unknown name raises InputError, which lists the valid ones.
+            Name of the picture; by default the first.
         n_selected
-            Number of papers to select, or a percentage; none by default. With it pictures show the cut, and ``"line"``
-            is the first.
+            Number of papers to select, or a percentage; with it pictures show the cut, and ``"line"`` is the first.
         ax
             Axes of Matplotlib to draw on, in the units of the data: ``ax.axhline(5)`` is at a quality of 5.
 
@@ -496,7 +457,7 @@ class PosteriorEstimate(Estimate):
 
     @checked
     def interval(self, level: float = LEVEL) -> FloatArray:
-        """Return the central credible interval of each quality with probability ``level``, shape (N, 2).
+        """Return the central credible interval of each quality with probability ``level``.
 
         Parameters
         ----------
@@ -591,7 +552,7 @@ class PosteriorEstimate(Estimate):
 
     @checked
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
-        """Draw all qualities jointly, shape (n, N): items of one reviewer are correlated; NaN without a score.
+        """Draw all qualities jointly: items of one reviewer are correlated.
 
         Parameters
         ----------
@@ -603,7 +564,7 @@ class PosteriorEstimate(Estimate):
         Returns
         -------
         ndarray
-            Shape (n, N): qualities, higher is better.
+            Shape (n, N): qualities, higher is better, NaN without a score.
 
         Raises
         ------
@@ -656,23 +617,23 @@ class PosteriorEstimate(Estimate):
         if a == b:
             message = f"first, second: expected two different items, found {first!r} twice"
             raise InputError(message)
+        mean = float(self.quality[a] - self.quality[b])
+        if self.group[a] != self.group[b]:
+            return Difference(mean, float("inf"))
         # References of either item are independent of those of the other.
         kept = (1.0 - self.validity.share[[a, b]]) * self.validity.slope
         by_judges = kept * self.beliefs.standard_error[[a, b]]
         variance = float((by_judges**2).sum() - 2 * self._joint.correlation(a, b) * by_judges.prod())
         variance += float(self.validity.error[[a, b]].sum())
-        mean = float(self.quality[a] - self.quality[b])
-        error = float(np.sqrt(max(variance, 0.0)))
-        return Difference(mean, error if self.group[a] == self.group[b] else float("inf"))
+        return Difference(mean, float(np.sqrt(max(variance, 0.0))))
 
     @checked
     def predict(self, reviewer: Label | Sequence[Label] | None, item: Label | Sequence[Label] | None) -> Prediction:
         """Predict the scores that reviewers would give to items, in points and direction of the scores.
 
         The uncertainty of quality, of severity, slope and noise of the reviewer, and the noise of one score are
-        included. Hyperparameters are at their estimates. For a pair that has been reviewed, this is another score.
-        Where scores have at most seven levels, so has the prediction. Where criteria are used, the score is the one
-        joined from them and the target's.
+        included. For a pair that has been reviewed, this is another score. Where criteria are used, the score is the
+        one joined from them and the target's.
 
         Parameters
         ----------
@@ -686,8 +647,7 @@ class PosteriorEstimate(Estimate):
         Returns
         -------
         Prediction
-            With ``mean``, ``sd``, ``interval(level)`` and ``cdf(score)``, for one pair or n; of levels
-            also their ``probability``.
+            With ``mean``, ``sd``, ``interval(level)`` and ``cdf(score)``, for one pair or n.
 
         Raises
         ------
@@ -702,7 +662,7 @@ class PosteriorEstimate(Estimate):
         >>> bool(known.sd < new.sd), bool(12 < known.mean < 15)
         (True, True)
         """
-        return predict(self._modelled, self.beliefs, reviewer, item)
+        return predict(self.reviews, self.beliefs, reviewer, item)
 
     @checked
     def account(self, item: Label) -> Account:
@@ -730,10 +690,9 @@ class PosteriorEstimate(Estimate):
         return next(self._accounts([self._code(item, "item")]))
 
     def _accounts(self, items: Iterable[int]) -> Iterator[Account]:
-        """Yield the contributions to the qualities of items, by code, with those of criteria and covariates."""
+        """Yield the contributions to the qualities of items, by code, with those of criteria."""
         criteria = {} if self.joined is None else self.joined.moves(self.reviews)
-        pulls = {} if self.covariates is None else self.covariates.pulls
-        return accounts_of(self.beliefs, self.reviews, self.validity, items, criteria, pulls)
+        return accounts_of(self.beliefs, self.reviews, self.validity, items, criteria)
 
     @cached_property
     def gain(self) -> HeldOutGain:
@@ -747,17 +706,17 @@ class PosteriorEstimate(Estimate):
 
     def _reviewers(self) -> list[dict[str, Any]]:
         """Return the misfit of each reviewer, one object each."""
-        loads = self.reviews.only_scored().loads.tolist()
-        numbers = (*self.misfit, self.misfit.corrected)
-        columns = [*map(or_none, numbers), self.misfit.contradicts.tolist()]
-        names = (*self.misfit._fields, "corrected", "contradicts")
+        misfit = self.misfit
+        columns = {name: or_none(values) for name, values in misfit._asdict().items()}
+        columns |= {"corrected": or_none(misfit.corrected), "contradicts": misfit.contradicts.tolist()}
+        labels = zip(self.reviews.reviewers, self.reviews.only_scored().loads.tolist(), strict=True)
         return [
             {
                 "reviewer": label,
                 "scores": load,
-                "misfit": None if values[0] is None else dict(zip(names, values, strict=True)),
+                "misfit": None if values[0] is None else dict(zip(columns, values, strict=True)),
             }
-            for label, load, *values in zip(self.reviews.reviewers, loads, *columns, strict=True)
+            for (label, load), *values in zip(labels, *columns.values(), strict=True)
         ]
 
     def _code(self, label: Label, argument: str) -> int:
@@ -775,32 +734,17 @@ class PosteriorEstimate(Estimate):
 class PartedPosterior(InParts, PosteriorEstimate):
     """The posterior of a table in parts: qualities with their uncertainty, and reviewers."""
 
-    gain = misfit = _modelled = score = AT_ONCE
+    gain = misfit = score = AT_ONCE
     _accounts = difference = draws = predict = AT_ONCE
 
     @property
-    def standard_error(self) -> FloatArray:
-        """Shape (N,): posterior standard deviation of each quality, NaN without a score."""
-        errors = self.beliefs.standard_error
-        return errors if self.reviews.n_scored >= LEAST_SCORES else np.full(errors.size, np.nan)
+    def _n_scores(self) -> int:
+        return self.reviews.n_scored
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of a posterior, and of a selection; ``items`` is None, since there may be too many."""
         record = super().to_dict(selection)
         return {**record, "gain": None, "reviewers": None, "by_prior": self.by_prior}
-
-    def blocks(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
-        """Return the columns of a posterior, and of a selection, in blocks of rows."""
-        lists = None if selection is None else selection.lists
-        probability = None if selection is None else selection.probability
-        for first, block in zip(range(0, self.reviews.n_items, rows), super().blocks(rows), strict=True):
-            some = slice(first, first + rows)
-            ends = central_interval(self.quality[some], self.standard_error[some], LEVEL)
-            low, high = np.sort(self.reviews.printed(ends), axis=1).T
-            block |= {"interval_low": or_none(low), "interval_high": or_none(high)}
-            if probability is not None and lists is not None:
-                block |= {"probability": probability[some], "list": lists[some]}
-            yield block
 
 
 def posterior_of_parts(table: PartedReviews, seed: int, tell: Callable[[str], None]) -> PartedPosterior:

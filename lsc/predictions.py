@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsc._inference.beliefs import Reviewers
-from lsc._inference.predicting import Discrete, Law, predictive
-from reviewgraph._base import (
-    FloatArray,
-    InputError,
-    IntArray,
-    Result,
-    checked,
-    counted,
-    or_none,
-)
+from lsc._inference.predicting import Mixture, predictive
+from reviewgraph._base import FloatArray, InputError, IntArray, Result, checked, counted, or_none
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Posterior
@@ -26,11 +18,18 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews
 
 
+#: Bisections of a quantile, and half the width of the interval in which it is searched, in standard deviations of the
+#: widest component.
+HALVINGS = 60
+FAR = 12.0
+
+
 @dataclass(frozen=True, eq=False)
 class Prediction:
     """Distribution of the scores of some pairs, in points and direction of the scores.
 
-    All shapes are () for one pair, or (n,) for several.
+    It is a mixture of normal distributions, see :mod:`lsc._inference.predicting`. All shapes are () for one pair, or
+    (n,) for several.
 
     Attributes
     ----------
@@ -50,23 +49,11 @@ class Prediction:
 
     mean: FloatArray
     sd: FloatArray
-    _law: Law = field(repr=False)
-
-    @property
-    def levels(self) -> FloatArray | None:
-        """Shape (L,): where scores have few levels, their values, ascending; None where they are numbers."""
-        return self._law.value if isinstance(self._law, Discrete) else None
-
-    @property
-    def probability(self) -> FloatArray | None:
-        """Shape (L,) or (n, L): where scores have few levels, the probability of each; otherwise None."""
-        return self._law.probability if isinstance(self._law, Discrete) else None
+    _law: Mixture = field(repr=False)
 
     @checked
     def interval(self, level: float = 0.9) -> FloatArray:
         """Return the central interval of each score with probability ``level``, shape (2,) or (n, 2).
-
-        The ends are quantiles. Where scores are levels, ends are included, and the probability is at least ``level``.
 
         Raises
         ------
@@ -76,27 +63,41 @@ class Prediction:
         if not 0.0 < level < 1.0:
             message = f"level: expected a probability between 0 and 1, found {level}"
             raise InputError(message)
-        ends = [self._law.quantile(0.5 + side * level / 2.0) for side in (-1.0, 1.0)]
-        return np.stack(ends, axis=-1)
+        return np.stack([self._quantile(0.5 + side * level / 2.0) for side in (-1.0, 1.0)], axis=-1)
 
     @checked
     def cdf(self, score: float | Sequence[float]) -> FloatArray:
         """Return the probability of a score of at most ``score``, a number or one per pair.
 
-        Where scores are numbers the distribution is continuous: of scores in steps of 1, a score of at most 5 has the
-        probability ``cdf(5.5)``. Where they are levels it has steps at the levels: ``cdf(5)``.
+        The distribution is continuous: of scores in steps of 1, a score of at most 5 has the probability ``cdf(5.5)``,
+        and one of 5 the probability ``cdf(5.5) - cdf(4.5)``.
 
         Raises
         ------
         InputError
             If there is neither one number nor one per pair.
         """
+        from scipy.special import ndtr
+
         try:
             value = np.broadcast_to(np.asarray(score, np.float64), self.mean.shape)
         except (TypeError, ValueError) as error:
             message = f"score: expected a number, or numbers of shape {self.mean.shape}, found {score!r}"
             raise InputError(message) from error
-        return self._law.cdf(value)
+        share, centre, spread = self._law
+        return np.asarray((share * ndtr((value[..., None] - centre) / spread)).sum(axis=-1))
+
+    def _quantile(self, probability: float) -> FloatArray:
+        """Return the quantiles for a probability between 0 and 1, by bisection."""
+        _, centre, spread = self._law
+        low = (centre - FAR * spread).min(axis=-1)
+        high = (centre + FAR * spread).max(axis=-1)
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            below = self.cdf(middle) < probability
+            low = np.where(below, middle, low)
+            high = np.where(below, high, middle)
+        return np.asarray(0.5 * (low + high))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,8 +146,15 @@ def predict(reviews: Reviews, beliefs: Posterior, reviewer: Any, item: Any) -> P
     if unscored.size:
         message = f"{expected}, found {reviews.items[int(unscored.flat[0])]!r}, which has none"
         raise InputError(message)
-    law = predictive(beliefs, *np.broadcast_arrays(who, what)).mapped(0.0, float(reviews.printed([1.0])[0]))
-    return Prediction(law.mean, law.sd, law)
+    law = predictive(beliefs, *np.broadcast_arrays(who, what))
+    return prediction_of(law._replace(centre=reviews.printed(law.centre)))
+
+
+def prediction_of(law: Mixture) -> Prediction:
+    """Return a mixture with its mean and standard deviation."""
+    mean = np.asarray((law.share * law.centre).sum(axis=-1))
+    square = (law.centre - mean[..., None]) ** 2 + law.spread**2
+    return Prediction(mean, np.asarray(np.sqrt((law.share * square).sum(axis=-1))), law)
 
 
 def _codes(labels: Any, code: LabelCodes, expected: str) -> IntArray:

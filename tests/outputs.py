@@ -86,7 +86,6 @@ OPTIONS = [
     "plan reviews.csv --capacity gone.csv --columns spare=load --json",
     *(f"plan reviews.csv --min-reviews 5 --to {name} -o out" for name in ("openreview", "start", "csv", "mail")),
     "calibrate reviews.csv --explain p17 --explain p3 --json",
-    "calibrate reviews.csv --sheet sheets --select 20%",
     "calibrate reviews.csv --method lsc --max-slope 5 --json",
     "calibrate ratings.parquet --stream --json",
     "calibrate assignment.csv",

@@ -158,12 +158,6 @@ OWN: dict[str, Callable[[], dict[str, bytes]]] = {
     "novelty": lambda: {
         "reviews.csv": csv("reviewer,item,score,novelty", [(*row, 1 + k % 5) for k, row in enumerate(SCORED)])
     },
-    "track,pages": lambda: {
-        "papers.csv": csv("item,track,pages", [(what, "abc"[k % 3], 8 + k % 5) for k, what in enumerate(PAPERS)])
-    },
-    "rankings.csv": lambda: {
-        "rankings.csv": csv("author,item,rank", [(f"a{k // 3}", what, 1 + k % 3) for k, what in enumerate(PAPERS)])
-    },
     "--only-target": lambda: {
         "reviews.csv": csv("reviewer,item,score,novelty", [(*row, 1 + k % 5) for k, row in enumerate(SCORED)])
     },

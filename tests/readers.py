@@ -154,7 +154,7 @@ def _parquets() -> list[bytes]:
 def _plain() -> list[Case]:
     """Tables with the columns of each side file, whole, with all that may stand in them."""
     third = {"affinity": "affinity", "probabilities": "probability", "cost": "cost", "weights": "weight", "bids": "bid"}
-    second = {"capacity": "spare", "missing": "probability", "hypotheses": "hypothesis", "institutions": "institution"}
+    second = {"capacity": "spare", "missing": "probability", "institutions": "institution"}
     cases = [
         Case(f"side, {kind}", "pairs.csv", as_csv(["reviewer", "paper"], PAIRS))
         for kind in ("conflicts", "assigned", "gone")
@@ -172,7 +172,7 @@ def _plain() -> list[Case]:
         Case(
             f"side, {kind}",
             "people.csv",
-            as_csv(["reviewer", name], [[who, "linear" if kind == "hypotheses" else 1] for who in people]),
+            as_csv(["reviewer", name], [[who, 1] for who in people]),
         )
         for kind, name in second.items()
     ]
@@ -189,8 +189,6 @@ def _plain() -> list[Case]:
     cases += [Case(f"side, {kind}", "papers.csv", items) for kind in ("items", "item_attributes")]
     wrote = as_csv(["paper", "author", "country"], [[paper, "ann", "X"] for paper in papers])
     cases.append(Case("side, author_attributes", "authors.csv", wrote))
-    ranked = as_csv(["author", "paper", "rank"], [["ann", paper, place] for place, paper in enumerate(papers, 1)])
-    cases.append(Case("side, rankings", "rankings.csv", ranked))
     cases.append(Case("side, round", "round1.json", b'{"rounds": {"number": 1}, "reviews": []}'))
     cases.append(
         Case("side, references", "papers.csv", as_csv(["item", "quality"], [[paper, 0.5] for paper in papers]))

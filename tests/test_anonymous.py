@@ -73,7 +73,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table("before.csv", "item,reviewer", [(paper, PEOPLE[place % 5]) for place, paper in enumerate(PAPERS)])
     table("authors.csv", "item,author", [(paper, (AUTHORS + PEOPLE[:3])[n % 8]) for n, paper in enumerate(PAPERS)])
     table("known.csv", "item,quality", [(paper, place) for place, paper in enumerate(PAPERS[:6])])
-    table("hypotheses.csv", "reviewer,hypothesis", [(PEOPLE[1], "offset")])
     table("weights.csv", "item,reviewer,weight", [(row[1], row[0], 0.5) for row in _joined(random.Random(3))[:5]])
     return tmp_path
 
@@ -142,11 +141,10 @@ CALIBRATIONS = [
     "--select 3",
     f"--explain {PAPERS[2]} --explain {PAPERS[3]} --select 3 --lottery",
     "--method average --select 3",
-    "--method lsc --hypotheses hypotheses.csv",
+    "--method lsc --hypothesis offset",
     "--method lsc --references known.csv",
     "--references known.csv --weights weights.csv",
     "--items items.csv -o out.csv",
-    f"--items items.csv --item-covariates {TRACK} --reviewers people.csv --reviewer-covariates institution",
 ]
 ASSIGN = "assign --items items.csv --reviewers people.csv --affinity affinity.csv"
 RUNS = [

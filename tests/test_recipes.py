@@ -155,7 +155,6 @@ def tables() -> dict[str, str]:
         "affinity.csv": ("reviewer,item,affinity", affinities),
         "scores.csv": ("reviewer,item,score", scores),
         "truth.csv": ("item,truth", [f"p{i},{quality:.3f}" for i, quality in enumerate(truth)]),
-        "kinds.csv": ("reviewer,hypothesis", ["r1,twofold", "r2,steep"]),
         "references.csv": ("item,quality", ["p0,5", "p1,4", "p2,3"]),
         "notes.csv": ("Work,Judge,Note,Void", [*(f"w{w},{who},{note}," for who, w, note in notes), "w1,d,9,yes"]),
         "works.csv": ("Work,Hall", [f"w{work},A" for work in range(1, 5)]),
@@ -199,7 +198,6 @@ calibrate --help-all | twofold: twice the quality
 calibrate scores.csv --hypothesis steep --select 3 --html report.html | steep reviewers
 calibrate scores.csv --hypothesis steep --json > answer.json
 verify answer.json scores.csv --hypothesis steep | HOLDS
-calibrate scores.csv --hypotheses kinds.csv --json | "mixed"
 simulate twofold --papers 20 --reviewers 20 -o made
 calibrate made/reviews.csv --hypothesis twofold --json | "optimal"
 simulate steep -o made | 2: is not one of

@@ -383,7 +383,7 @@ BESIDE = [
         lambda: assign(AFFINITY, demand=2, load=3, max_probability=np.full((4, 6), 0.5)),
         error=r"pass max_probability\.T",
     ),
-    Trap("weights of the wrong number", lambda: posterior(FRAME, weights=np.ones(3)), error="weights"),
+    Trap("weights without pairs", lambda: posterior(FRAME, weights=np.ones(3)), error="weights"),
     Trap(
         "`sample` of an assignment without randomisation",
         lambda: assign(AFFINITY, demand=2, load=3).sample(3),

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lsc._inference.covariates import Effects
 from lsc._inference.fitting import Population
 from lsc._inference.parts import PartState
 from lsc._inference.scores import Scores
@@ -162,13 +161,12 @@ class Posterior(Beliefs):
     Sums over the reviews r of item i are exact::
 
         variance_i = 1 / (prior + sum_r precision_r + sum_r likeness_precision_r)
-        mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + prior expected_i)
+        mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r)
 
     So a review contributes ``variance_i * shift_r`` with weight ``variance_i * precision_r``; its own estimate is
     ``shift_r / precision_r``. ``reviewer``, ``item``, and the site parameters (E,) are in the order of the input, those
-    of the similarity of papers 0 where ``kappa`` is 0. ``expected_offset`` (M + 1,): of reviewers from covariates, the
-    last that of a new reviewer, 0. ``scores``: those used; ``state``, ``items``: final state of the inference;
-    ``effects``: of covariates, None without.
+    of the similarity of papers 0 where ``kappa`` is 0. ``scores``: those used; ``state``, ``items``: final state of the
+    inference.
     """
 
     reviewer: IntArray
@@ -177,11 +175,9 @@ class Posterior(Beliefs):
     shift: FloatArray
     likeness_precision: FloatArray
     likeness_shift: FloatArray
-    expected_offset: FloatArray
     scores: Scores
     state: PartState
     items: Items
-    effects: Effects | None = None
 
     @property
     def used(self) -> IntArray:
@@ -199,13 +195,12 @@ NEGLIGIBLE = 1e-9
 class Part:
     """Contribution of one source to the quality of a paper.
 
-    ``source``: ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, ``"covariate"`` (what
-    is known of the paper beside its scores), or ``"middle"`` (the prior mean); ``score``: as passed, that of a
-    reference on its own scale, None for other sources; ``severity``, ``stretch``: corrections added to the score, for
-    the reviewer's severity, and for their slope and other papers; ``criteria``: points that each criterion adds to it,
-    what it takes from the target's own score included. ``says``: estimate of the quality from this source alone, for a
-    review the sum of these; ``weight``: its share in the result, of 1; ``moves``: weight x (says - middle). A covariate
-    moves the prior mean of the paper: its own weight is 0, and ``moves`` has the weight of the middle.
+    ``source``: ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"`` or ``"middle"`` (the
+    prior mean); ``score``: as passed, that of a reference on its own scale, None for other sources; ``severity``,
+    ``stretch``: corrections added to the score, for the reviewer's severity, and for their slope and other papers;
+    ``criteria``: points that each criterion adds to it, what it takes from the target's own score included. ``says``:
+    estimate of the quality from this source alone, for a review the sum of these; ``weight``: its share in the result,
+    of 1; ``moves``: weight x (says - middle).
     """
 
     source: str
@@ -217,12 +212,10 @@ class Part:
     weight: float
     moves: float
     criteria: Mapping[str, float] = field(default_factory=dict)
-    covariate: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries, without criteria and covariates if there are none."""
-        optional = ("criteria", "covariate")
-        return {name: value for name, value in vars(self).items() if name not in optional or value}
+        """Return the entries, without criteria if there are none."""
+        return {name: value for name, value in vars(self).items() if name != "criteria" or value}
 
 
 @dataclass(frozen=True)
@@ -281,12 +274,10 @@ def accounts_of(
     validity: Validity,
     items: Iterable[int],
     criteria: Mapping[str, FloatArray],
-    covariates: Mapping[str, FloatArray],
 ) -> Iterator[Account]:
     """Yield the contributions to the quality of items, in the direction of the scores, with one sort of the reviews.
 
-    By name: ``criteria``, points that each adds to the scores of the reviews, shapes (E,); ``covariates``, what each
-    adds to the prior mean of the items, shapes (N,), internal scale.
+    ``criteria`` has by name the points that each adds to the scores of the reviews, shapes (E,).
 
     With v the variance of an item, a source r has weight v precision_r and moves the mean by v shift_r; the prior, of
     mean 0, has the remaining weight and moves nothing. What a reference says takes a share of all weights.
@@ -328,11 +319,6 @@ def accounts_of(
             moves = (1.0 - of_reviews) * (value - middle)
             reference = sign * value
             parts.append(Part("reference", None, reference, 0.0, 0.0, reference, 1.0 - of_reviews, sign * moves))
-        # Covariates move the mean to which the prior, with its weight, draws the paper.
-        for name, by_item in covariates.items():
-            pull = float(by_item[item])
-            says = sign * (middle + scale * pull)
-            parts.append(replace(part("covariate", 0.0, beliefs.prior * pull), says=says, covariate=name))
         parts.append(part("middle", beliefs.prior, 0.0))
         return Account(
             item=reviews.items[item],

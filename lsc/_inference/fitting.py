@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc._inference.covariates import Effects
 from lsc._inference.kernels.likeness import step_likeness
 from lsc._inference.kernels.step import Hyper, step_reviewers
 from lsc._inference.likeness import KAPPAS, Spectrum
@@ -66,8 +65,6 @@ _SCALES = ("tau_left", "tau_right", "omega", "pooled", "freedom")
 FAR = 10.0
 #: Least kappa while it is learned.
 LEAST_KAPPA = 0.05
-#: Moments that the effects of covariates of reviewers need.
-_OF_OFFSET = ("slope", "offset", "offset_square")
 
 
 class Population(NamedTuple):
@@ -134,19 +131,17 @@ class Sums(NamedTuple):
 class Shared(NamedTuple):
     """What every part needs for a sweep beside papers.
 
-    Hyperparameters, the gauge that its sites have not seen, kappa / dbar, damping, and expected offsets of reviewers,
-    shape (M,), empty without covariates.
+    Hyperparameters, the gauge that its sites have not seen, kappa / dbar, and damping.
     """
 
     population: Population
     gauge: Gauge
     strength: float
     damping: float
-    offset: FloatArray
 
 
 class Swept(NamedTuple):
-    """Result of a sweep over a part: sums, also of moments, shapes (); moments of each reviewer where they are used."""
+    """Result of a sweep over a part: sums, also of moments, shapes (); moments of each reviewer in the last one."""
 
     sums: Sums
     total: Moments
@@ -163,7 +158,6 @@ def reset_part(state: PartState, _: Vectors, population: Population) -> tuple[Ve
     state.nodes.centre[:] = population.mu
     state.nodes.spread[:] = population.tau
     state.nodes.noise[:] = population.pooled
-    state.nodes.offset[:] = 0.0
     state.squares[:] = 0.0
     return (), None
 
@@ -171,11 +165,10 @@ def reset_part(state: PartState, _: Vectors, population: Population) -> tuple[Ve
 def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vectors, Swept]:
     """Update the sites and nodes of a part in place.
 
-    ``vectors``: precision and shift of each paper, and its prior mean, empty without covariates; returns sums of the
-    sites by paper: precision and shift, and of the similarity of papers.
+    ``vectors``: precision and shift of each paper; returns sums of the sites by paper: precision and shift, and of the
+    similarity of papers.
     """
-    items = Items(*vectors[:2])
-    expected = vectors[2]
+    items = Items(*vectors)
     population = shared.population
     nodes = state.nodes
     load = state.load
@@ -190,8 +183,6 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
         nodes.noise[:] = np.maximum(nodes.noise * np.exp(np.clip(step, -MOST_STEP, MOST_STEP)), LEAST_NOISE)
     else:
         nodes.noise[:] = population.pooled
-    if shared.offset.size:
-        nodes.offset[:] = shared.offset[state.first : state.first + load.size]
 
     hyper = population.hyper
     moments = Moments(*np.zeros((len(Moments._fields), load.size)))
@@ -209,7 +200,6 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
             state.part,
             state.sites,
             items,
-            expected,
             hyper.prior,
             shared.strength,
             shared.gauge,
@@ -218,8 +208,7 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
         )
     total = Moments(*(np.asarray(value.sum()) for value in moments))
     sums = _sums(moments, load, nodes.noise, population, evidence, squares)
-    used = not shared.damping or shared.offset.size
-    return (*sites, *likeness), Swept(sums, total, moments if used else None)
+    return (*sites, *likeness), Swept(sums, total, None if shared.damping else moments)
 
 
 def _sums(
@@ -338,16 +327,14 @@ class Problem:
 class Fit(NamedTuple):
     """Result of the inference.
 
-    ``items``: precision and shift of the posterior of papers; ``likeness``: of these, what the similarity of papers
-    adds; ``moments``: of reviewers, by part; ``effects``: of covariates, or None; ``evidence``: log evidence of the
-    standardised scores; ``off``: largest distance of a mean from its limit, in standard deviations, 0 if converged;
-    ``squares``, ``plain``: E x'L x and E x'x about the prior means.
+    ``items``: precision and shift of the posterior of papers; ``moments``: of reviewers, by part; ``evidence``: log
+    evidence of the standardised scores; ``off``: largest distance of a mean from its limit, in standard deviations, 0
+    if converged; ``squares``, ``plain``: E x'L x and E x'x.
     """
 
     items: Items
     population: Population
     moments: list[Moments]
-    effects: Effects | None
     evidence: float
     sweeps: int
     off: float
@@ -356,41 +343,27 @@ class Fit(NamedTuple):
 
 
 class Sweeps:
-    """The state between sweeps: population, effects of covariates, papers, and the gauge that sites have not seen."""
+    """The state between sweeps: population, papers, and the gauge that sites have not seen."""
 
-    def __init__(
-        self, problem: Problem, population: Population, spectrum: Spectrum | None, effects: Effects | None
-    ) -> None:
+    def __init__(self, problem: Problem, population: Population, spectrum: Spectrum | None) -> None:
         self.problem = problem
         self.population = population
         self.spectrum = spectrum
-        self.effects = effects
         self.gauge = Gauge()
         self.damping = DAMPING
-        self.expect()
         self.set_items(Items(*np.zeros((2, problem.count.size))))
 
-    def expect(self) -> None:
-        """Compute the prior means of papers and of the offsets of reviewers, the latter empty without covariates."""
-        self.expected = np.zeros(self.problem.count.size)
-        self.offset = np.empty(0)
-        if self.effects is not None:
-            self.expected = self.effects.expected(self.problem.count.size, of_items=True)
-            self.offset = self.effects.expected(self.problem.load.size, of_items=False)
-
     def set_items(self, sites: Items) -> None:
-        """Set the posterior of papers: the sums of their sites times the prior N(expected, 1 / (1 - kappa))."""
-        prior = 1.0 - self.population.kappa
-        self.items = Items(prior + sites.precision, sites.shift + prior * self.expected)
+        """Set the posterior of papers: the sums of their sites times the prior N(0, 1 / (1 - kappa))."""
+        self.items = Items(1.0 - self.population.kappa + sites.precision, sites.shift)
 
     def sweep(self, damping: float) -> None:
         """Sweep all parts; the log evidence is that of the state before."""
         known = self.problem.known
         population = self.population
         self.strength = population.kappa / self.spectrum.diagonal if self.spectrum is not None else 0.0
-        shared = Shared(population, self.gauge, self.strength, damping, self.offset)
-        expected = self.expected if self.effects is not None else np.empty(0)
-        totals, swept = self.problem.parts.map(sweep_part, (*self.items, expected), shared)
+        shared = Shared(population, self.gauge, self.strength, damping)
+        totals, swept = self.problem.parts.map(sweep_part, self.items, shared)
         self.sites = Items(*totals[:2])
         self.likeness = Items(*totals[2:]) if self.strength else Items(*np.zeros((2, known.size)))
         self.sums = Sums(*np.sum([part.sums for part in swept], axis=0).tolist())
@@ -402,45 +375,24 @@ class Sweeps:
         self.evidence = self.sums.evidence + 0.5 * float((shift**2 / precision - np.log(precision)).sum())
         if self.spectrum is not None and population.kappa:
             self.evidence += 0.5 * float(self.spectrum.log_determinant(population.kappa))
-        if self.effects is not None:
-            of_papers = 0.5 * (1 - population.kappa) * float((self.expected[known] ** 2).sum())
-            self.evidence += self.effects.log_prior - of_papers
 
     def plain_squares(self) -> float:
-        """Return E x'x about the prior means, over papers with a score."""
-        known = self.problem.known
-        mean = self.items.shift[known] / self.items.precision[known] - self.expected[known]
-        return float((mean**2 + 1 / self.items.precision[known]).sum())
+        """Return E x'x over papers with a score."""
+        precision = self.items.precision[self.problem.known]
+        mean = self.items.shift[self.problem.known] / precision
+        return float((mean**2 + 1 / precision).sum())
 
     def maximise(self) -> None:
-        """Move population and effects to the largest expected log density, and standardise qualities again."""
+        """Move the population to the largest expected log density, and standardise qualities again."""
         population = maximised(self.population, self.sums, self.total)
         if self.spectrum is not None and self.strength:
             kappa = self.spectrum.best(self.sums.likeness, self.plain_squares())
             population = population._replace(kappa=min(max(kappa, LEAST_KAPPA), KAPPAS[-1]))
-        if self.effects is not None:
-            self.effects = self._improved(self.effects, population)
         sites = self._standardised()
         self.population = population._replace(
             mu=population.mu + math.log(self.gauge.spread), g1=(population.g1 + self.gauge.centre) / self.gauge.spread
         )
-        if self.effects is not None:
-            self.effects = self.effects.rescaled(self.gauge.spread)
-            self.expect()
         self.set_items(sites)
-
-    def _improved(self, effects: Effects, next_population: Population) -> Effects:
-        """Return the effects given the moments of papers and reviewers."""
-        problem = self.problem
-        known = problem.known
-        mean = self.items.shift / self.items.precision
-        share = np.where(known, 1 - (1 - self.population.kappa) / self.items.precision, 0.0)
-        effects = effects.improved(mean - mean[known].mean(), share, 1.0, of_items=True)
-        slope, offset, square = (np.concatenate([getattr(part, name) for part in self.moments]) for name in _OF_OFFSET)
-        variance = next_population.omega**2
-        share = np.where(problem.load > 0, np.clip(1 - (square - offset**2) / variance, 0.0, 1.0), 0.0)
-        target = offset + self.offset - next_population.g0 - next_population.g1 * slope
-        return effects.improved(target, share, variance, of_items=False)
 
     def _standardised(self) -> Items:
         """Return sums of sites when papers have the mean 0 and the mean square of their prior; set the gauge to that.
@@ -453,9 +405,9 @@ class Sweeps:
         likeness = self.likeness
         prior = 1.0 - self.population.kappa
         precision = prior + sites.precision + likeness.precision
-        residual = (sites.shift + likeness.shift + prior * self.expected) / precision - self.expected
-        centre = float(residual[known].mean())
-        plain = float(((residual[known] - centre) ** 2 + 1 / precision[known]).sum())
+        mean = (sites.shift + likeness.shift) / precision
+        centre = float(mean[known].mean())
+        plain = float(((mean[known] - centre) ** 2 + 1 / precision[known]).sum())
         spread = math.sqrt((prior * plain + self.strength * self.sums.likeness) / int(known.sum()))
         self.gauge = Gauge(centre, spread)
         return Items(
@@ -468,7 +420,6 @@ def fit(
     problem: Problem,
     population: Population,
     spectrum: Spectrum | None = None,
-    effects: Effects | None = None,
     tell: Callable[[], None] = lambda: None,
     max_sweeps: int = MAX_SWEEPS,
     *,
@@ -479,7 +430,7 @@ def fit(
     Without ``learn`` the population keeps its parameters, and qualities their scale.
     """
     problem.parts.map(reset_part, (), population)
-    state = Sweeps(problem, population, spectrum, effects)
+    state = Sweeps(problem, population, spectrum)
     last_mean = np.zeros(problem.count.size)
     last_evidence = -math.inf
     off = math.inf
@@ -516,7 +467,6 @@ def fit(
         items=state.items,
         population=state.population,
         moments=state.moments,
-        effects=state.effects,
         evidence=state.evidence,
         sweeps=count,
         off=0.0 if off <= TOLERANCE else FAR * off,

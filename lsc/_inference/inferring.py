@@ -1,21 +1,20 @@
 """The inference from scores to qualities: which model the scores support, and the assembly of the result.
 
-Reviewers are alike, or differ, and then papers of one reviewer are similar or not, and covariates say something or not.
+Reviewers are alike, or differ, and then papers of one reviewer are similar or not.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from lsc._inference.beliefs import Beliefs, InferenceStatus, Posterior, Quantity, Reviewers
-from lsc._inference.covariates import Effects, Factor, Gains
 from lsc._inference.fitting import LEAST_KAPPA, LEAST_NOISE, Fit, Population, Problem, fit
 from lsc._inference.kernels.likeness import add_means
-from lsc._inference.likeness import Spectrum, spectrum_of
+from lsc._inference.likeness import spectrum_of
 from lsc._inference.parts import PartState, keep_state, pieces_of, settle_state, state_of
 from lsc._inference.scores import Unit, check, prepare
 from lsc._inference.step import WIDTH, Moments, Part
@@ -24,7 +23,7 @@ from reviewgraph.parts import Part as Reviewed
 from reviewgraph.parts import Parts, Vectors
 
 #: Gain in log evidence that a score test must promise for similarity of papers that share reviewers to be tried, which
-#: it underestimates, and from which they are modelled as similar, or a factor of covariates is used.
+#: it underestimates, and from which they are modelled as similar.
 MIN_PROMISE = 0.5
 MIN_GAIN = 2.0
 #: Variance of standardised scores within reviewers below which the inference starts from large severities, too.
@@ -46,11 +45,10 @@ def infer(
     n_items: int,
     *,
     weight: FloatArray | None = None,
-    factors: Sequence[Factor] = (),
     seed: int | np.random.Generator = 0,
     progress: Callable[[str], None] | None = None,
-) -> tuple[Posterior, Gains]:
-    """Infer qualities of items from scores, of which there is at least one; also return what each factor gains.
+) -> Posterior:
+    """Infer qualities of items from scores, of which there is at least one.
 
     The model is that of :mod:`lsc._inference.kernels.step` and :mod:`lsc._inference.likeness`. Qualities, slopes and
     offsets are integrated out by expectation propagation (Minka 2001) with one factor per reviewer; the hyperparameters
@@ -59,18 +57,14 @@ def infer(
     normal scores. A sweep is O(E); the number of sweeps is some tens whatever the size.
 
     ``reviewer``, ``item``, ``score`` (E,): in any order, higher is better; ``weight`` (E,): positive reliability, whose
-    effect is learned; each of the ``factors`` of covariates is used if the log evidence rises by 2 or more; ``seed`` of
-    the trace estimator. InputError if a score is a likely data-entry error, or units differ.
+    effect is learned; ``seed`` of the trace estimator. InputError if a score is a likely data-entry error, or units
+    differ.
     """
     tell = progress or (lambda _: None)
     scores = prepare(reviewer, item, score, n_reviewers, weight)
     state = state_of(scores.part)
     problem = problem_of(pieces_of(state, n_items))
-    best, spectrum = best_fit(problem, scores.unit.rounding, np.random.default_rng(seed), tell)
-    gains = Gains(np.zeros(len(factors)), 0.0, ())
-    if factors:
-        tell("covariates of papers and reviewers")
-        best, gains = with_factors(problem, best, spectrum, factors)
+    best = best_fit(problem, scores.unit.rounding, np.random.default_rng(seed), tell)
     beliefs = assemble(problem, scores.unit, best)
 
     # Site parameters in the order of the input; those of ignored reviewers are 0.
@@ -81,10 +75,6 @@ def infer(
         slope, offset, noise = beliefs.alike
         sites[0, scores.order] = slope**2 / noise
         sites[1, scores.order] = slope * (scores.part.score - offset) / noise
-    effects = best.effects if beliefs.signal else None
-    expected_offset = np.zeros(n_reviewers + 1)
-    if effects is not None:
-        expected_offset[:-1] = effects.expected(n_reviewers, of_items=False)
     posterior = Posterior(
         **vars(beliefs),
         reviewer=reviewer,
@@ -93,13 +83,11 @@ def infer(
         shift=sites[1],
         likeness_precision=sites[2],
         likeness_shift=sites[3],
-        expected_offset=expected_offset,
         scores=scores,
         state=state,
         items=best.items,
-        effects=effects,
     )
-    return posterior.with_prior(item), gains
+    return posterior.with_prior(item)
 
 
 def infer_parts(scored: Parts, seed: int, tell: Callable[[str], None]) -> Beliefs:
@@ -120,7 +108,7 @@ def infer_parts(scored: Parts, seed: int, tell: Callable[[str], None]) -> Belief
     begin(stage)
     used, unit, _ = check(scored)
     problem = problem_of(used.derive(_state_of, (), unit))
-    best, _ = best_fit(problem, unit.rounding, np.random.default_rng(seed), begin, count)
+    best = best_fit(problem, unit.rounding, np.random.default_rng(seed), begin, count)
     return assemble(problem, unit, best)
 
 
@@ -252,11 +240,10 @@ def best_fit(
     rng: np.random.Generator,
     tell: Callable[[str], None],
     at_sweep: Callable[[], None] = lambda: None,
-) -> tuple[Fit, Spectrum | None]:
+) -> Fit:
     """Fit the model in which reviewers differ; papers of one reviewer are similar if the evidence rises by it.
 
-    ``rounding`` is the variance of rounding, standardised. Returns the fit, whose state the parts have, and with
-    similar papers the spectrum of their prior.
+    ``rounding`` is the variance of rounding, standardised. The parts then have the state of the fit.
     """
     tell("severity, slope and noise of reviewers")
     first, *others = first_populations(problem, rounding)
@@ -281,35 +268,7 @@ def best_fit(
         if held:
             best = similar
     problem.parts.map(settle_state, (), held)
-    return best, spectrum if best.population.kappa else None
-
-
-def with_factors(
-    problem: Problem, best: Fit, spectrum: Spectrum | None, factors: Sequence[Factor]
-) -> tuple[Fit, Gains]:
-    """Fit the factors one by one, then those together that raise the evidence enough.
-
-    Returns the fit with the factors in use, whose state the problem has, or ``best`` again without any.
-    """
-    base = fit(problem, best.population, spectrum)
-    problem.parts.map(keep_state)
-
-    def fitted(places: Sequence[int]) -> Fit:
-        return fit(problem, base.population, spectrum, Effects.start([factors[place] for place in places]))
-
-    gains = np.zeros(len(factors))
-    for place, factor in enumerate(factors):
-        if factor.design.shape[1]:
-            gains[place] = fitted([place]).evidence - base.evidence
-    used = np.flatnonzero(gains >= MIN_GAIN).tolist()
-    if used:
-        together = fitted(used)
-        gain = together.evidence - base.evidence
-        if gain >= MIN_GAIN:
-            problem.parts.map(settle_state, (), True)
-            return together, Gains(gains, gain, tuple(used))
-    problem.parts.map(settle_state, (), False)
-    return base, Gains(gains, 0.0, ())
+    return best
 
 
 def assemble(problem: Problem, unit: Unit, best: Fit) -> Beliefs:
@@ -331,8 +290,6 @@ def _full_beliefs(problem: Problem, unit: Unit, averages: Averages, best: Fit) -
     of = Moments(*moments)
     log_slope_sd = np.sqrt(np.maximum(of.log_slope_square - of.log_slope**2, 0.0))
     offset = of.offset
-    if best.effects is not None:
-        offset = offset + best.effects.expected(offset.size, of_items=False)
 
     # Noise of a score where the slope is that of the reviewer, and its error, rounding included.
     scaled = noise * np.exp(2 * population.rho * (of.log_slope - population.mu))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,13 +31,19 @@ MAX_STEPS = 2000
 BATCH = 64
 
 
-class LinearModel(NamedTuple):
-    """The linearised model, one row per review in use.
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Joint distribution of the items with a score; build it once for many draws or differences.
 
-    ``who``, ``what``: reviewer and place of the item; ``precision``: a^2 / s^2; ``noise``: s^2; ``design`` (E, 2): U;
-    ``half`` (E, 2): U C^(1/2), C = (s^2 I + U'U)^-1; ``likeness``: kappa / dbar.
+    ``item`` (n,): codes; ``diagonal`` (n,) and ``factor`` (n, columns): D and W of Q = D - W W'. Of the linearised
+    model, one row per review in use: ``who``, ``what``: reviewer and place of the item; ``precision``: a^2 / s^2;
+    ``noise``: s^2; ``design`` (E, 2): U; ``half`` (E, 2): U C^(1/2), C = (s^2 I + U'U)^-1. ``likeness``: kappa / dbar.
     """
 
+    posterior: Posterior
+    item: IntArray
+    diagonal: FloatArray
+    factor: scipy.sparse.csr_array
     who: IntArray
     what: IntArray
     precision: FloatArray
@@ -45,49 +51,6 @@ class LinearModel(NamedTuple):
     design: FloatArray
     half: FloatArray
     likeness: float
-
-
-def linearise(posterior: Posterior, place: IntArray) -> LinearModel:
-    """Linearise the model around a posterior; ``place`` (N,) is that of each item in Q. O(E)."""
-    rows = posterior.used
-    who = posterior.reviewer[rows]
-    what = posterior.item[rows]
-    n_reviewers = posterior.slope.size
-    slope = posterior.slope[who]
-    noise = posterior.noise_variance[who]
-    design = np.zeros((who.size, 2))
-    likeness = 0.0
-    if posterior.population is not None:
-        population = posterior.population
-        design[:, 0] = population.omega
-        design[:, 1] = (posterior.mean[what] + population.g1) * slope * population.tau
-        load = np.bincount(who, minlength=n_reviewers)[who]
-        degree = np.bincount(what, 1 - 1 / load)
-        likeness = posterior.kappa / float(degree.sum() / np.unique(what).size) if posterior.kappa else 0.0
-    # C^(1/2) from the eigenvectors of s^2 I + U'U, 2 by 2 for each reviewer.
-    square = np.empty((n_reviewers, 2, 2))
-    for first in range(2):
-        for second in range(2):
-            square[:, first, second] = np.bincount(who, design[:, first] * design[:, second], n_reviewers)
-    level = np.where(np.isfinite(posterior.noise_variance), posterior.noise_variance, 1.0)
-    value, vector = np.linalg.eigh(square + level[:, None, None] * np.eye(2))
-    root = vector / np.sqrt(value)[:, None, :]
-    half = np.einsum("ep,epq->eq", design, root[who])
-    return LinearModel(who, place[what], slope**2 / noise, noise, design, half, likeness)
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """Joint distribution of the items with a score; build it once for many draws or differences.
-
-    ``item`` (n,): their codes; ``model``; ``diagonal`` (n,) and ``factor`` (n, columns): D and W of Q = D - W W'.
-    """
-
-    posterior: Posterior
-    item: IntArray
-    model: LinearModel
-    diagonal: FloatArray
-    factor: scipy.sparse.csr_array
 
     @cached_property
     def _cholesky(self) -> FloatArray:
@@ -147,26 +110,25 @@ class Joint:
         """Draw from N(0, Q), shape (items, n), as a sum of independent terms, one per part of Q."""
         import scipy.sparse
 
-        model = self.model
-        E = model.who.size
+        E = self.who.size
         M = self.posterior.slope.size
         rows = np.arange(E)
-        to_item = scipy.sparse.csr_array((np.ones(E), (model.what, rows)), (self.item.size, E))
-        to_reviewer = scipy.sparse.csr_array((np.ones(E), (model.who, rows)), (M, E))
+        to_item = scipy.sparse.csr_array((np.ones(E), (self.what, rows)), (self.item.size, E))
+        to_reviewer = scipy.sparse.csr_array((np.ones(E), (self.who, rows)), (M, E))
         # a V^-1 z with z ~ N(0, V): precision a^2 V^-1.
-        z = np.sqrt(model.noise)[:, None] * rng.standard_normal((E, n))
+        z = np.sqrt(self.noise)[:, None] * rng.standard_normal((E, n))
         for column in range(2):
-            z += model.design[:, column, None] * rng.standard_normal((M, n))[model.who]
+            z += self.design[:, column, None] * rng.standard_normal((M, n))[self.who]
         inside = z.copy()
         for column in range(2):
-            half = model.half[:, column, None]
-            inside -= half * (to_reviewer @ (half * z))[model.who]
-        inside *= np.sqrt(model.precision / model.noise)[:, None]
-        if model.likeness:
+            half = self.half[:, column, None]
+            inside -= half * (to_reviewer @ (half * z))[self.who]
+        inside *= np.sqrt(self.precision / self.noise)[:, None]
+        if self.likeness:
             # The similarity of papers: deviations from the mean of each reviewer.
             z = rng.standard_normal((E, n))
-            z -= ((to_reviewer @ z) / np.maximum(to_reviewer.sum(axis=1), 1)[:, None])[model.who]
-            inside += np.sqrt(model.likeness) * z
+            z -= ((to_reviewer @ z) / np.maximum(to_reviewer.sum(axis=1), 1)[:, None])[self.who]
+            inside += np.sqrt(self.likeness) * z
         prior = np.sqrt(self.posterior.prior) * rng.standard_normal((self.item.size, n))
         return np.asarray(to_item @ inside + prior)
 
@@ -184,22 +146,42 @@ def joint(posterior: Posterior) -> Joint:
     import scipy.sparse
 
     item = np.flatnonzero(np.isfinite(posterior.mean))
-    place = np.full(posterior.mean.size, -1)
-    place[item] = np.arange(item.size)
-    model = linearise(posterior, place)
+    rows = posterior.used
+    who = posterior.reviewer[rows]
+    code = posterior.item[rows]
+    what = np.searchsorted(item, code)
     n_reviewers = posterior.slope.size
-    # D: precisions of the reviews, by item.
-    of_reviews = np.asarray(np.bincount(model.what, model.precision + model.likeness, item.size), np.float64)
-    # W: for each reviewer two columns a / s U C^(1/2), and one of the prior, sqrt(kappa / (dbar k)).
-    load = np.bincount(model.who, minlength=n_reviewers)[model.who]
-    columns = [np.sqrt(model.precision) * model.half[:, 0], np.sqrt(model.precision) * model.half[:, 1]]
-    columns.append(np.sqrt(model.likeness / load))
-    column = np.concatenate([model.who + kind * n_reviewers for kind in range(3)])
-    factor = scipy.sparse.csr_array(
-        (np.concatenate(columns), (np.tile(model.what, 3), column)), shape=(item.size, 3 * n_reviewers)
-    )
+    slope = posterior.slope[who]
+    noise = posterior.noise_variance[who]
+    load = np.bincount(who, minlength=n_reviewers)[who]
+    design = np.zeros((who.size, 2))
+    likeness = 0.0
+    if posterior.population is not None:
+        population = posterior.population
+        design[:, 0] = population.omega
+        design[:, 1] = (posterior.mean[code] + population.g1) * slope * population.tau
+        likeness = posterior.kappa / float((1 - 1 / load).sum() / np.unique(what).size) if posterior.kappa else 0.0
+
+    # C^(1/2) from the eigenvectors of s^2 I + U'U, 2 by 2 for each reviewer.
+    square = np.empty((n_reviewers, 2, 2))
+    for first in range(2):
+        for second in range(2):
+            square[:, first, second] = np.bincount(who, design[:, first] * design[:, second], n_reviewers)
+    level = np.where(np.isfinite(posterior.noise_variance), posterior.noise_variance, 1.0)
+    value, vector = np.linalg.eigh(square + level[:, None, None] * np.eye(2))
+    root = vector / np.sqrt(value)[:, None, :]
+    half = np.einsum("ep,epq->eq", design, root[who])
+
+    # D: precisions of the reviews, by item. W: for each reviewer two columns a / s U C^(1/2), and one of the prior,
+    # sqrt(kappa / (dbar k)).
+    precision = slope**2 / noise
+    diagonal = np.asarray(posterior.prior + np.bincount(what, precision + likeness, item.size), np.float64)
+    columns = [*(np.sqrt(precision) * half.T), np.sqrt(likeness / load)]
+    place = np.concatenate([who + kind * n_reviewers for kind in range(3)])
+    shape = (item.size, 3 * n_reviewers)
+    factor = scipy.sparse.csr_array((np.concatenate(columns), (np.tile(what, 3), place)), shape=shape)
     factor.eliminate_zeros()
-    return Joint(posterior, item, model, posterior.prior + of_reviews, factor)
+    return Joint(posterior, item, diagonal, factor, who, what, precision, noise, design, half, likeness)
 
 
 def conjugate_gradients(

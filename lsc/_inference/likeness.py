@@ -2,7 +2,7 @@
 
 ::
 
-    x ~ N(m, K^-1),   K = (1 - kappa) I + kappa L / dbar,   L = sum_j (I - 11' / k_j)
+    x ~ N(0, K^-1),   K = (1 - kappa) I + kappa L / dbar,   L = sum_j (I - 11' / k_j)
 
 L acts on the papers of reviewer j; dbar is its mean diagonal over papers with a score. The factor
 exp(-c/2 sum_i (x_i - xbar)^2), c = kappa / dbar, is that of a latent centre z, of which each paper is a measurement
@@ -41,7 +41,7 @@ class Spectrum(NamedTuple):
         return np.asarray(np.log1p(np.multiply.outer(kappa, self.value - 1.0)) @ self.weight)
 
     def best(self, squares: float, plain: float) -> float:
-        """Return the kappa of largest expected log density; ``squares`` = E x'L x and ``plain`` = E x'x about means."""
+        """Return the kappa of largest expected log density; ``squares`` = E x'L x and ``plain`` = E x'x."""
         density = self.log_determinant(KAPPAS) - KAPPAS * (squares / self.diagonal - plain)
         return float(KAPPAS[int(np.argmax(density))])
 

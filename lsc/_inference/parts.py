@@ -54,7 +54,7 @@ def state_of(part: Part, first: int = 0) -> PartState:
     """Return a part with its state of zeros."""
     load = np.diff(part.start)
     sites = Sites(*(np.zeros(part.item.size) for _ in Sites._fields))
-    nodes = Nodes(*np.zeros((4, load.size)))
+    nodes = Nodes(*np.zeros((3, load.size)))
     return PartState(part, sites, nodes, first, load, np.zeros(load.size), np.zeros(load.size), [])
 
 

@@ -88,15 +88,6 @@ class Distribution(NamedTuple):
         count = self.reviews.astype(np.float64)
         return float(count @ (count - 1.0)) / (self.size * (self.size - 1.0))
 
-    def lowest(self, number: int) -> FloatArray:
-        """Return the lowest scores, ascending."""
-        before = np.cumsum(self.reviews) - self.reviews
-        return np.repeat(self.score, np.clip(number - before, 0, self.reviews))
-
-    def highest(self, number: int) -> FloatArray:
-        """Return the highest scores, descending."""
-        return Distribution(self.score[::-1], self.reviews[::-1]).lowest(number)
-
 
 def distribution_of(parts: Parts) -> Distribution:
     """Return the distribution of the scores of all parts."""
@@ -254,18 +245,19 @@ def check_no_outlier(scores: Distribution) -> None:
     size = scores.size
     if size < MIN_SCORES:
         return
-    median = float(scores.lowest(size // 2 + 1)[(size - 1) // 2 :].mean())
-    # The scores farthest from the median are at both ends.
+    upto = np.cumsum(scores.reviews)
+    median = float(scores.score[np.searchsorted(upto, [(size - 1) // 2, size // 2], side="right")].mean())
+    # The distance of the nearest of the few scores that are farthest from the median.
+    away = np.abs(scores.score - median)
+    farthest = np.argsort(-away, kind="stable")
     few = max(1, int(EXTREME_SHARE * size)) + 1
-    ends = np.concatenate([scores.lowest(few), scores.highest(min(few, size - few))])
-    usual = float(np.partition(np.abs(ends - median), -few)[-few])
-    worst = float(ends[np.argmax(np.abs(ends - median))])
-    distance = abs(worst - median)
+    usual = float(away[farthest[np.searchsorted(np.cumsum(scores.reviews[farthest]), few)]])
+    worst = float(scores.score[farthest[0]])
+    distance = float(away[farthest[0]])
     if usual > 0 and distance > OUTLIER_RATIO * (1 + SMALL_TABLE / size) * usual:
         message = (
-            f"score: expected scores on one scale, found {worst:g}, {distance / usual:.0f} times"
-            f" farther from the median {median:g} than nearly all others; correct it or "
-            "leave it out"
+            f"score: expected scores on one scale, found {worst:g}, {distance / usual:.0f} times farther from the "
+            f"median {median:g} than nearly all others; correct it or leave it out"
         )
         raise InputError(message)
 

@@ -36,12 +36,11 @@ class Sites(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """Of each reviewer, shapes (m,): centre and spread of the nodes, noise variance, and expected offset."""
+    """Of each reviewer, shapes (m,): centre and spread of the nodes, and noise variance."""
 
     centre: FloatArray
     spread: FloatArray
     noise: FloatArray
-    offset: FloatArray
 
 
 class Moments(NamedTuple):

@@ -89,9 +89,8 @@ def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> 
     Ranks replace scores and qualities: papers are selected by rank, and a scale that ends at its best score bends the
     rest.
 
-    Averages are shrunk as far as the scores require, as the posterior is. Hyperparameters are those of all reviews, and
-    nothing is expected of papers from covariates; at most about 20,000 reviews are predicted. O(E); eight sweeps per
-    fold.
+    Averages are shrunk as far as the scores require, as the posterior is. Hyperparameters are those of all reviews; at
+    most about 20,000 reviews are predicted. O(E); eight sweeps per fold.
     """
     predictions = _predict(posterior, np.random.default_rng(seed))
     who, code = np.unique(predictions.reviewer, return_inverse=True)
@@ -100,14 +99,18 @@ def held_out_gain(posterior: Posterior, seed: int | np.random.Generator = 0) -> 
     truth = centred_ranks(predictions.score, code)
     ours = squared_errors(truth, centred_ranks(predictions.quality, code))
     theirs = squared_errors(truth, centred_ranks(predictions.average, code))
+    relative, standard_error = saved(ours, theirs, code)
     error = float(np.sqrt(ours.mean()))
-    average_error = float(np.sqrt(theirs.mean()))
+    return HeldOutGain(relative, standard_error, error, float(np.sqrt(theirs.mean())), ours.size)
+
+
+def saved(ours: FloatArray, theirs: FloatArray, code: IntArray) -> tuple[float, float]:
+    """Return 1 - sum(ours) / sum(theirs) of squared errors, linearised in both sums for its standard error."""
     total = float(theirs.sum())
     if total <= 0:
-        return HeldOutGain(np.nan, np.nan, error, average_error, ours.size)
+        return np.nan, np.nan
     relative = 1.0 - float(ours.sum()) / total
-    standard_error = clustered_error(theirs - ours - relative * theirs, code) / total
-    return HeldOutGain(relative, standard_error, error, average_error, ours.size)
+    return relative, clustered_error(theirs - ours - relative * theirs, code) / total
 
 
 def clustered_error(terms: FloatArray, code: IntArray) -> float:
@@ -160,8 +163,7 @@ def _qualities(posterior: Posterior, population: Population, kept: BoolArray) ->
     load = np.bincount(who, minlength=posterior.slope.size)
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(load)])
     log_weight = part.log_weight[kept] if part.log_weight.size else part.log_weight
-    score = part.score[kept] - posterior.expected_offset[who]
-    state = state_of(Part(start, part.item[kept], score, log_weight))
+    state = state_of(Part(start, part.item[kept], part.score[kept], log_weight))
     # Similar papers need the spectrum of their prior: held-out scores are compared without.
     problem = problem_of(pieces_of(state, posterior.mean.size))
     items = fit(problem, population._replace(kappa=0.0), max_sweeps=SWEEPS, learn=False).items
@@ -268,15 +270,6 @@ class UsedReviews(NamedTuple):
     factor: FloatArray
 
 
-class Statistics(NamedTuple):
-    """Mean square and agreement of each reviewer, and the probabilities of worse ones, shapes (M,)."""
-
-    mean_square: FloatArray
-    agreement: FloatArray
-    too_large: FloatArray
-    too_low: FloatArray
-
-
 class Slopes(NamedTuple):
     """Nodes of slope and noise, shapes (G,), with weights that sum to 1; a typical reviewer; rounding variance."""
 
@@ -300,9 +293,10 @@ def misfit_of(posterior: Posterior) -> Misfit:
     if posterior.population is not None and part.log_weight.size:
         factor = np.exp(-posterior.population.gamma * part.log_weight)
     used = UsedReviews(posterior.reviewer[rows], part.score, shift / precision, 1 / precision, factor)
-    statistics = compute_statistics(used, population_of(posterior), posterior.slope.size)
-    p_value = np.minimum(2.0 * np.minimum(statistics.too_large, statistics.too_low), 1.0)
-    return Misfit(statistics.mean_square, statistics.agreement, p_value)
+    mean_square, agreement, too_large, too_low = compute_statistics(
+        used, population_of(posterior), posterior.slope.size
+    )
+    return Misfit(mean_square, agreement, np.minimum(2.0 * np.minimum(too_large, too_low), 1.0))
 
 
 def population_of(posterior: Posterior) -> Slopes:
@@ -323,8 +317,8 @@ def population_of(posterior: Posterior) -> Slopes:
     return Slopes(share, slope, noise, float(share @ slope), population.pooled, population.rounding)
 
 
-def compute_statistics(rows: UsedReviews, population: Slopes, n_reviewers: int) -> Statistics:
-    """Return mean square and agreement of each reviewer, and the probabilities of worse ones, shapes (M,)."""
+def compute_statistics(rows: UsedReviews, population: Slopes, n_reviewers: int) -> FloatArray:
+    """Return mean square and agreement of each reviewer, and the probabilities of worse ones, shape (4, M)."""
     from scipy.special import ndtr
 
     who = rows.reviewer
@@ -362,7 +356,7 @@ def compute_statistics(rows: UsedReviews, population: Slopes, n_reviewers: int) 
         standardised = np.divide(cross - slope * spread, error, out=np.zeros(n_reviewers), where=distinguished)
         too_low += share * np.where(distinguished, ndtr(standardised), 1.0)
     agreement = np.divide(cross, a0 * spread, out=np.full(n_reviewers, np.nan), where=distinguished)
-    return Statistics(*np.where(count > 1, [square / freedom, agreement, too_large, too_low], np.nan))
+    return np.where(count > 1, [square / freedom, agreement, too_large, too_low], np.nan)
 
 
 def _upper_tail(value: FloatArray, freedom: FloatArray, noncentrality: FloatArray) -> FloatArray:

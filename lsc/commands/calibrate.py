@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lsc._model.hypotheses import HYPOTHESES, Shape, classes
-from lsc.commands.sheets import expect_folder, write_sheets
-from lsc.methods import COVARIATES, DEFAULT, METHODS, Method
-from reviewgraph._base import Clock, InputError, Progress, counted, named, write_whole
+from lsc.methods import DEFAULT, METHODS, Method
+from reviewgraph._base import Clock, InputError, Progress, counted, write_whole
 from reviewgraph.cli import (
     SHOWN_BY,
     TABLE,
@@ -38,12 +37,15 @@ from reviewgraph.cli import (
 from reviewgraph.formats import parse_scale, rated
 
 if TYPE_CHECKING:
-    from lsc._model.hypotheses import HypothesisLike
     from lsc.selection import Selection
     from reviewgraph._base import Fact, Label, Next, Page
     from reviewgraph.parts import PartedReviews
     from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
+
+
+#: What to do instead of covariates and rankings, which are no options any more.
+_BESIDE_SCORES = "adjust the scores, or compare the groups, beforehand"
 
 
 class Outcome:
@@ -170,20 +172,18 @@ def beside(session: Session) -> str:
 MORE = 100
 #: Options that the next calibration does not repeat.
 NOT_AGAIN = {
-    *(*TABLE, "conference", "lottery", "seed", "explain", "sheet"),
+    *(*TABLE, "conference", "lottery", "seed", "explain"),
     *("output", "to", "html", "anonymous", "as_json", *SHOWN_BY),
 }
 
 
 # The method and its options.
 
-#: The reviews of reviewers with a hypothesis class, for messages.
-SCORED = "the reviews with a score"
 #: Options that select the first method that has them, without --method; other options of methods, and of results with
 #: probabilities.
-CHOOSING = ("hypothesis", "by_reviewer", "max_slope")
-OF_METHODS = ("weights", "only_target", *COVARIATES, "confidence", "references")
-OF_PROBABILITIES = ("lottery", "explain", "sheet")
+CHOOSING = ("hypothesis", "max_slope")
+OF_METHODS = ("weights", "only_target", "confidence", "references")
+OF_PROBABILITIES = ("lottery", "explain")
 
 
 def settle_method(session: Session) -> Method:
@@ -213,63 +213,20 @@ def settle_method(session: Session) -> Method:
 
 def _takers(option: str) -> list[Method]:
     """Return the methods with an option, by parameter."""
-    parameter = "hypothesis" if option == "by_reviewer" else option
-    return [method for method in METHODS.values() if parameter in method.options]
+    return [method for method in METHODS.values() if option in method.options]
 
 
-def options_of(session: Session, method: Method, reviews: Reviews, progress: Callable[..., Any]) -> dict[str, Any]:
+def options_of(session: Session, method: Method, progress: Callable[..., Any]) -> dict[str, Any]:
     """Return the options of a method, with the contents of side files."""
     params = session.params
-    options = session.read_given("references", "weights", "rankings")
-    options |= _covariates(session, "item_covariates", "items", "item_attributes")
-    options |= _covariates(session, "reviewer_covariates", "reviewers", "attributes")
-    if "hypothesis" in method.options:
-        default = params["hypothesis"] or next(iter(HYPOTHESES))
-        options["hypothesis"] = _hypotheses(reviews, default, session.read("by_reviewer"))
-    options |= {key: params[key] for key in ("max_slope", "confidence") if params[key] is not None}
+    options = session.read_given("references", "weights")
+    names = ("hypothesis", "max_slope", "confidence")
+    options |= {name: params[name] for name in names if params[name] is not None}
     options |= {"only_target": True} if params["only_target"] else {}
     if "progress" in method.options:
         options["progress"] = progress
     session.expect_columns_used()
     return options
-
-
-def _covariates(session: Session, name: str, side: str, reader: str) -> dict[str, Any]:
-    """Return the columns that an option names of the list of papers, or of reviewers, by label."""
-    chosen = session.params[name]
-    path = session.params[side]
-    flag = f"--{name.replace('_', '-')}"
-    if chosen is None:
-        # The list of papers has titles, too.
-        if side == "reviewers" and session.is_typed(side):
-            message = f"--{side}: expected {flag} COLUMNS with it, found none; name columns, or leave it out"
-            raise Refusal(message)
-        return {}
-    if not path:
-        message = f"{flag}: expected --{side} FILE with it, which has these columns, found none"
-        raise Refusal(message)
-    rows = session.read(reader, path)
-    known = {column.strip().casefold(): column for row in rows.values() for column in row}
-    names = [part.strip() for part in chosen.split(",") if part.strip()]
-    for part in names:
-        if part.casefold() not in known:
-            message = f"{flag}: {path} has no column {part!r} with values; found {', '.join(known.values()) or 'none'}"
-            raise Refusal(message)
-    columns = [known[part.casefold()] for part in names]
-    return {name: {label: {column: row.get(column) for column in columns} for label, row in rows.items()}}
-
-
-def _hypotheses(reviews: Reviews, default: str, by_reviewer: Mapping[Any, str] | None) -> HypothesisLike:
-    if by_reviewer is None:
-        return default
-    from reviewgraph.io import match_labels
-
-    scored = set(reviews.reviewer[reviews.scored].tolist())
-    everyone = {label: default for code, label in enumerate(reviews.reviewers) if code in scored}
-    match_labels(list(by_reviewer), list(everyone), "hypotheses", "reviewer", other=reviews.item_code, where=SCORED)
-    for label, name in by_reviewer.items():
-        named(HYPOTHESES.values(), name, f"hypotheses: reviewer {label!r}")
-    return everyone | {label: name for label, name in by_reviewer.items() if label in everyone}
 
 
 # ``--stream``: tables larger than memory.
@@ -328,10 +285,15 @@ def answer(
 @click.command(
     cls=Command,
     gone={
-        "--likelihood": "scores are modelled as numbers, and predictions have the probabilities of their levels; "
-        "leave it out",
+        "--likelihood": "scores are modelled as numbers; leave it out",
         "--ties": "equal scores of a reviewer mean equal perceived qualities; leave it out",
         "--on-scale-of": "--references of the posterior leads to the scale of known papers; leave it out",
+        "--item-covariates": _BESIDE_SCORES,
+        "--reviewer-covariates": _BESIDE_SCORES,
+        "--rankings": _BESIDE_SCORES,
+        "--reviewers": "the calibration uses nothing of reviewers but their scores; leave it out",
+        "--hypotheses": "one --hypothesis for all; in Python calibrate(method='lsc', hypothesis=...) takes a mapping",
+        "--sheet": "--explain PAPER without names of reviewers, or -o FILE.xlsx for all papers",
     },
     # ``verify`` asks methods what their results have.
     context_settings={"obj": {"methods": METHODS}},
@@ -339,7 +301,6 @@ def answer(
         ("What is the quality of each paper?", "calibrate reviews.csv -o calibrated.csv"),
         ("Which are in, out, or to be discussed?", "calibrate reviews.csv --select 10%"),
         ("Why does a paper have its rank?", "calibrate reviews.csv --explain P01"),
-        ("A page for the authors of each paper:", "calibrate reviews.csv --sheet sheets"),
     ),
 )
 @stream_option(calibrate_by_passes, (*KNOWN, *OF_POSTERIOR), HELP)
@@ -360,7 +321,6 @@ def answer(
     + "; ".join(f"{name}: {kind.words}" for name, kind in HYPOTHESES.items())
     + ".",
 )
-@option("Method", "--hypotheses FILE", "by_reviewer", help="lsc: classes by reviewer (reviewer,hypothesis).")
 @option("Method", "--max-slope C", type=Number(), help="lsc: maximum slope of scoring functions.  [default: 10]")
 @option(
     "Input",
@@ -380,22 +340,6 @@ def answer(
     "--confidence/--no-confidence",
     default=None,
     help="posterior: use the confidence of reviewers, or leave it out  [default: used if the evidence supports it]",
-)
-@option(
-    "Input",
-    "--item-covariates COLUMNS",
-    help="posterior: columns of --items that may shift the quality of papers (track,pages), as far as the data say.",
-)
-@option("Input", "--reviewers FILE", help="Reviewers, with the columns of --reviewer-covariates.")
-@option(
-    "Input",
-    "--reviewer-covariates COLUMNS",
-    help="posterior: columns of --reviewers that may shift severity (senior,region), as far as the data say.",
-)
-@option(
-    "Input",
-    "--rankings FILE",
-    help="posterior: authors' own rankings (author,item,rank), used as far as the data say.",
 )
 @select_option("Select the best N papers, or P percent.", everyday=True)
 @option(
@@ -421,12 +365,6 @@ def answer(
     multiple=True,
     help="Show the contributions to the quality of a paper; only --json names reviewers. May be repeated.",
 )
-@option(
-    "Result",
-    "--sheet DIR",
-    everyday=True,
-    help="Write a page for the authors of each paper (or of those of --explain), and index.csv, to a new folder.",
-)
 @result_options(
     "Write all papers as CSV, one row per paper, or in the format of --to.",
     option(
@@ -445,7 +383,6 @@ def calibrate(
     /,
     reviews: Reviews,
     explain: tuple[str, ...],
-    sheet: str | None,
     output: str | None,
     to: str | None,
     **_: Any,
@@ -471,20 +408,14 @@ def calibrate(
         if code is None or not (reviews.item[reviews.scored] == code).any():
             message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
             raise InputError(message)
-    if sheet is not None:
-        expect_folder(sheet)
 
     # Page, file and JSON use one selection.
     with telling() as tell:
         clock = Clock(None)
-        result: Any = method(reviews, **options_of(session, method, reviews, tell))
+        result: Any = method(reviews, **options_of(session, method, tell))
         tell(Progress(clock.elapsed(), "the selection, and the page"))
         outcome = Outcome(session, method, result, papers)
-    written = []
-    if output:
-        written.append(write_papers(session, outcome, output, to))
-    if sheet is not None:
-        written.append(write_sheets(result, sheet, papers, parse_scale(session.params["scale"])))
+    written = [write_papers(session, outcome, output, to)] if output else []
     answer(session, outcome, reviews, outcome.to_dict, written)
 
 

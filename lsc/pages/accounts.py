@@ -1,4 +1,4 @@
-"""The contributions to the quality of a paper: its explanation, and its sheet for authors, without names.
+"""The contributions to the quality of a paper, without names of reviewers.
 
 All figures are on the scale of the scores.
 """
@@ -6,17 +6,16 @@ All figures are on the scale of the scores.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.pages.papers import LISTS, columns_by_head, intervals
+from lsc.pages.papers import LISTS, columns_by_head
 from lsc.pages.papers import percent as chance_of
-from reviewgraph._base import Fact, Listed, Nouns, Page, Part, Prose, Section, Table, percent
+from reviewgraph._base import Fact, Listed, Page, Part, Prose, Section, Table, percent
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account
@@ -47,7 +46,7 @@ def account_table(account: Account, name: str = "parts") -> Table:
     rows: list[Sequence[str | float | None]] = [(MIDDLE, None, None, None, 100 * middle.weight, account.middle)]
     for part in sources:
         correction = part.says - (part.score or 0.0) if part.source == "review" else None
-        source = part.covariate or ("reference" if part.reviewer is None else str(part.reviewer))
+        source = "reference" if part.reviewer is None else str(part.reviewer)
         source += ", other papers" if part.source == "likeness" else ""
         rows.append((source, part.score, correction, part.says, 100 * part.weight, part.moves))
     rows.append(("sum", None, None, account.total, None, account.total))
@@ -66,8 +65,6 @@ def _source(part: Source, account: Account) -> str:
     weight = f"weight {percent(part.weight)}"
     if part.source == "likeness":
         return f"reviewers have similar papers: the other papers of {part.reviewer} ({weight})"
-    if part.source == "covariate":
-        return f"{part.covariate}: papers like this one are expected at {part.says:.2f}"
     if part.source == "reference":
         return f"its reference {part.score:g}; {weight}"
     if not _is_corrected(part):
@@ -182,36 +179,3 @@ def _better(result: PosteriorEstimate, codes: list[int]) -> list[Fact]:
             chance = percent(result.difference(better, worse).probability)
             facts.append(Fact("Better", f"{better} than {worse} with probability {chance}"))
     return facts
-
-
-# The sheet of a paper for its authors: scores, corrections with reasons, and no names.
-
-
-def sheets(
-    result: PosteriorEstimate, papers: Sequence[Label], grades: Sequence[str] = ()
-) -> Iterator[tuple[Label, Page]]:
-    """Yield the sheets of papers, each with its label; ``grades`` are those of a scale, best first."""
-    scale = _scale(result)
-    is_typical = not result.validity.is_learned
-    of = "the expected score of a typical reviewer" if is_typical else "on the scale of the references"
-    codes = np.array([result.items.index(label) for label in papers], np.int64)
-    for named, low, high in zip(result._accounts(codes.tolist()), *intervals(result, codes), strict=True):
-        account = named.anonymous()
-        parts = _corrections(account, scale)
-        ends = [Fact("90 % range", f"{low:.2f} to {high:.2f}")] if math.isfinite(low) else []
-        page = Page(
-            "Scores of a paper",
-            None,
-            f"Quality {account.quality:.2f}",
-            f"{_error(account)}, {of}".removeprefix(",").strip(),
-            facts=[
-                Fact("Scores", f"given from {scale[0]:g} to {scale[1]:g}, {direction_of(result.reviews, grades)}"),
-                Fact("Average", f"{account.average:.2f}"),
-                *ends,
-                account_table(account),
-            ],
-            sections=[Section("why", "Corrections, with reasons", partial(list, parts))],
-            subject=f"{account.item} {result.reviews.titles.get(account.item, '')}".strip(),
-            nouns=Nouns(*result.reviews._nouns),
-        )
-        yield account.item, page

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsc._inference.beliefs import interquartile_range
-from lsc._inference.inferring import MIN_GAIN
 from lsc._inference.step import WIDTH
 from lsc.pages.accounts import MIDDLE, contributions
-from lsc.pages.papers import OPENED, best_by_group, columns_by_head, intervals, paper_names, paper_table, percent
+from lsc.pages.papers import OPENED, best_by_group, intervals, paper_names, paper_table, percent
 from lsc.posteriors import PosteriorEstimate
 from reviewgraph._base import (
     Column,
@@ -31,7 +30,6 @@ from reviewgraph.report import ValueChart
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs
-    from lsc._inference.covariates import Covariates
     from lsc.estimate import Estimate
     from lsc.selection import Selection
     from reviewgraph._base import IntArray
@@ -68,15 +66,11 @@ def sections_of(result: Estimate, selection: Selection | None) -> list[Section]:
         *sections,
         Section("each", "Each paper", lambda: _each(result, selection)),
         Section("reviewers", "Reviewers", lambda: _reviewers(result)),
-        Section("model", "What the scores support", lambda: _model(result)),
+        Section("model", "What the scores support", lambda: [Prose(_support(result))]),
     ]
 
 
 # The cut.
-
-
-def _cut(result: PosteriorEstimate, selection: Selection | None) -> list[Part]:
-    return [] if selection is None else [line_picture(result, selection)]
 
 
 def _lists(result: Estimate, selection: Selection | None) -> list[Part]:
@@ -313,14 +307,6 @@ def spread_of_severity(result: PosteriorEstimate) -> float:
     return float(np.sqrt(mean.var() + (((high - low) / (2.0 * WIDTH)) ** 2).mean()))
 
 
-def _model(result: PosteriorEstimate) -> list[Part]:
-    covariates = result.covariates
-    return [
-        Prose(_support(result)),
-        *([] if covariates is None else [covariate_table(covariates)]),
-    ]
-
-
 def _support(result: PosteriorEstimate) -> list[str]:
     """Return how far reviewers and papers differ, and what criteria, confidence and references add."""
     beliefs = result.beliefs
@@ -348,19 +334,3 @@ def _support(result: PosteriorEstimate) -> list[str]:
         slope = f"slope {validity.estimate:.2f}, 90 % interval {low:.2f} to {high:.2f}"
         lines.append(f"Qualities, ranges and probabilities are of what the references measure ({slope}).")
     return lines
-
-
-def covariate_table(covariates: Covariates) -> Table:
-    """Return a row per effect of a covariate in points, or for a covariate that is not used."""
-    rows = [
-        (row.name, row.known, row.gain, "yes" if row.used else "no", *(effect or (None, None, None, None)))
-        for row in covariates.rows
-        for effect in row.effects or (None,)
-    ]
-    caption = (
-        f"Effects on quality, or on the scores of reviewers, in points with 90 % intervals, of numbers per standard "
-        f"deviation; used from a gain of {MIN_GAIN:g} in log evidence, together {covariates.gain:.1f}"
-    )
-    effects = {"level": "text", "effect": 2, "from": 2, "to": 2}
-    heads = {"covariate": "text", "known of": 0, "log evidence": 1, "used": "choice", **effects}
-    return Table("covariates", caption, columns_by_head(heads, rows), "effects", live=False)

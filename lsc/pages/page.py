@@ -116,10 +116,7 @@ def _compared(result: PosteriorEstimate) -> tuple[bool | None, str, str]:
         only = "reviewer" if n_reviewers < 2 else "paper"
         return None, "Nothing to compare", f"the scores of one {only} show no differences between reviewers"
     if not result.beliefs.signal:
-        covariates = getattr(result, "covariates", None)
-        used = covariates.used_of("reviewer") if covariates else []
-        beyond = f"beyond {listed(used)}, " if used else ""
-        return True, "Nothing to correct", f"{beyond}no differences between reviewers"
+        return True, "Nothing to correct", "no differences between reviewers"
     if result._in_parts:
         return None, "Corrected", "reviewers differ; the benefit is not computed by batches"
     better = 100.0 * result.gain.relative
@@ -229,9 +226,6 @@ def _warnings(result: Estimate) -> list[str]:
         elif validity.slope_interval[1] < 0:
             fit = "contradict the references: the better the scores, the worse the measurements"
         warnings.append(f"The scores {fit}")
-    if isinstance(result, PosteriorEstimate) and result.covariates and (used := result.covariates.used_of("item")):
-        moves = noun(len(used), "moves", "move")
-        warnings.append(f"{listed(used)} {moves} qualities, most those of few scores: whether that is fair is for you")
     if isinstance(result, Calibration) and not result._in_parts:
         loads = result.reviews.only_scored().loads
         half = int(np.median(loads[loads > 0]))

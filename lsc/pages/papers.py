@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsc.estimate import Estimate, central_interval
+from lsc.estimate import Estimate
 from lsc.posteriors import PosteriorEstimate
-from lsc.selection import LEVEL
 from reviewgraph._base import Column, Table, listed, or_none, paper_columns
 
 if TYPE_CHECKING:
@@ -85,10 +84,7 @@ def intervals(result: Estimate, papers: IntArray) -> tuple[FloatArray, FloatArra
     """Return the ends of the 90 % intervals of papers as printed, NaN if the method has none."""
     if not isinstance(result, PosteriorEstimate):
         return np.full(papers.size, np.nan), np.full(papers.size, np.nan)
-    ends = central_interval(result.quality[papers], result.standard_error[papers], LEVEL)
-    # Sorted after printing: if 1 is the best score, the ends of an interval change places.
-    low, high = np.sort(result.reviews.printed(ends), axis=1).T
-    return low, high
+    return result._ends(papers)
 
 
 def columns_of(

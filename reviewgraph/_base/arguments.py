@@ -351,6 +351,10 @@ MEANT: dict[str, tuple[str, ...]] = {
     "level": ("target",),
     "require": ("target",),
 }
+#: Arguments that went, and what to do instead.
+GONE = dict.fromkeys(
+    ("item_covariates", "reviewer_covariates", "rankings"), "adjust the scores, or compare the groups, beforehand"
+)
 #: Arguments of what reads a data frame.
 _OF_FRAMES = (
     *("columns", "reviewer", "item", "paper", "score", "criteria", "scale", "title", "confidence", "criterion"),
@@ -375,6 +379,8 @@ def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
     advice = ""
     if name in _OF_FRAMES and "reviews" in taken:
         advice = f"; pass Reviews(table, {name}=...) as reviews"
+    elif name in GONE:
+        advice = f"; it is no longer one: {GONE[name]}"
     elif caller == "check" and name in ("target", "level", "require"):
         advice = "; compare the level of the report: check(reviews).level == 'double'"
     elif meant:

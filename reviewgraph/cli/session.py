@@ -342,7 +342,6 @@ def _reader_of(name: str) -> Callable[..., Any]:
     from reviewgraph.io.sides import Gone
 
     others: dict[str, Callable[..., Any]] = {
-        "by_reviewer": side.read_hypotheses,
         "fixed": side.read_assigned,
         "gone": lambda *path, **options: Gone(*side.read_gone(*path, **options)),
         "like": read_reviews,

@@ -372,7 +372,7 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
     methods = click.get_current_context().command.context_settings["obj"]["methods"]
     fitted = [name for name, method in methods.items() if "hypothesis" in method.options]
     likely = [name for name, method in methods.items() if method.probabilities]
-    of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope"))
+    of_lsc = any(params[name] is not None for name in ("hypothesis", "max_slope"))
     wanted = Wanted(
         method=params["method"] or next(iter(fitted if of_lsc else methods)),
         named=bool(params["method"]) or of_lsc,

@@ -95,7 +95,6 @@ SPARE = _whole("spare", "capacity", "spare_capacity", "extra", required=True)
 COST = _number("cost", "price")
 PROBABILITY = _number("probability", "missing", "chance")
 WEIGHT = _number("weight", "confidence", "expertise", "revexp")
-HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
 QUALITY = _number("quality", "true_quality", "reference", "truth")
 SENIOR, WILLING = (Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing"))
 PERSON = Field(REVIEWER, str, "a label")
@@ -117,7 +116,7 @@ CONFLICT = Field(
 )
 
 _ON_REVIEWERS = (DEMAND, LOAD, MIN_LOAD, INSTITUTION, SENIOR, WILLING, SPARE)
-_NUMBERS = (AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY)
+_NUMBERS = (AFFINITY, BID, COST, PROBABILITY, WEIGHT, QUALITY)
 #: Roles of all side files, in addition to those of reviews.
 ROLES = (*(field.role for field in (*_ON_REVIEWERS, *_NUMBERS, CONFLICT)),)
 #: Normalised names of columns beside reviews that are no judgement of an item by its reviewer.
@@ -411,10 +410,9 @@ read_probabilities = partial(_read_pairs, field=PROBABILITY)
 read_cost = partial(_read_pairs, field=COST)
 read_weights = partial(_read_pairs, field=WEIGHT)
 
-#: Values by reviewer of a file ``reviewer,spare`` (probability that a review fails to arrive, hypothesis).
+#: Values by reviewer of a file ``reviewer,spare`` (probability that a review fails to arrive).
 read_capacity = partial(_by_label, label=PERSON, value=SPARE, kind="reviewers")
 read_missing = partial(_by_label, label=PERSON, value=PROBABILITY)
-read_hypotheses = partial(_by_label, label=PERSON, value=HYPOTHESIS)
 #: Values by item of a file ``item,quality`` (known qualities), and labels by label of ``label,as``.
 read_references = partial(_by_label, label=PAPER, value=QUALITY)
 _LABEL, _AS = (Field(Role(name), str, "a label") for name in ("label", "as"))
@@ -511,16 +509,6 @@ def read_author_attributes(path: Path, **options: Unpack[Options]) -> dict[str, 
                 values = attributes[item.values[code]].setdefault(name, [])
                 values += [part for part in parts[cell] if part not in values]
     return attributes
-
-
-RANK = _number("rank", "place", "position", "order")
-
-
-def read_rankings(path: Path, **options: Unpack[Options]) -> list[tuple[str, str, float]]:
-    """Return author, item and rank, 1 the best, of each row of a file ``author,item,rank``: authors' own rankings."""
-    fields = (Field(AUTHOR, str.strip, "one author"), PAPER, RANK)
-    rows = _Opened(path, fields, None, options).decoded(fields, (AUTHOR.name, ITEM.name))
-    return list(zip(*rows.values(), strict=True))
 
 
 # Side files on papers.

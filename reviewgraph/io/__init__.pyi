@@ -16,7 +16,6 @@ from .sides import Order as Order
 from .sides import Pairs as Pairs
 from .sides import Valued as Valued
 from .sides import by_label as by_label
-from .sides import columns_by_label as columns_by_label
 from .sides import gone_of as gone_of
 from .sides import is_frame as is_frame
 from .sides import is_wide as is_wide
@@ -25,5 +24,4 @@ from .sides import labels_in as labels_in
 from .sides import labels_of as labels_of
 from .sides import numbered_pairs as numbered_pairs
 from .sides import pairs_of as pairs_of
-from .sides import rankings_of as rankings_of
 from .sides import without_gone as without_gone

@@ -151,65 +151,6 @@ def _once(labels: list[Any], name: str, role: Role) -> list[Any]:
     return labels
 
 
-def columns_by_label(
-    table: Any, name: str, label: Role, spellings: Spellings | None = None
-) -> dict[str, dict[Any, Any]]:
-    """Return the values of each column by label, None where they are missing.
-
-    From a data frame with a column of labels, or with labels as its index; a Series indexed by label; or a mapping from
-    label to a value, or to a mapping from column to value.
-    """
-    frame = _frame_of(table)
-    known = _mapping_of(table, name)
-    entries: dict[str, dict[int, Any]] = {}
-    if frame is not None and not _has_column(frame, label) and hasattr(table, "index"):
-        frame = _frame_of(table.rename_axis(label.name).reset_index())
-    if frame is not None:
-        [place] = _places(frame, (label,), name)
-        [labels] = _columns(frame, (label,), name)
-        others = [column for column in frame.columns if column != frame.columns[place]]
-        entries = {str(column): dict(enumerate(frame.get_column(column).to_list())) for column in others}
-    elif known is not None:
-        only = str(getattr(table, "name", None) or name)
-        labels = list(known)
-        for row, value in enumerate(known.values()):
-            for column, entry in value.items() if isinstance(value, Mapping) else ((only, value),):
-                entries.setdefault(column, {})[row] = entry
-    else:
-        raise refused(name, f"a data frame with a column {label.name}, a Series or a mapping", repr(table))
-    labels = _once(labels_in(labels, name, label, spellings), name, label)
-    if not any(entries.values()):
-        raise refused(name, f"columns beside {label.name}", "none")
-    return {column: {labels[row]: value for row, value in rows.items()} for column, rows in entries.items()}
-
-
-_RANK = Role("rank", ("place", "position", "order"))
-_AUTHOR = Role("author", ("author_email", "author_id", "email", "person"), label=True)
-_RANKINGS = "a mapping from author to items, the best first, or a data frame with columns author, item and rank"
-
-
-def rankings_of(table: Any, name: str, spellings: Spellings | None = None) -> list[tuple[Label, Label, float]]:
-    """Return author, item and rank, 1 the best, of each entry of rankings."""
-    known = _mapping_of(table, name)
-    if known is not None:
-        lists = [(author, _rows(items, name, _RANKINGS, 0)) for author, items in known.items()]
-        rows = [(author, item, float(place)) for author, items in lists for place, item in enumerate(items, 1)]
-    else:
-        author, item, rank = _entries(table, name, (_AUTHOR, ITEM, _RANK), _RANKINGS)
-        rows = list(zip(author, item, as_numbers(name, rank).tolist(), strict=True))
-    items = labels_in([item for _, item, _ in rows], name, ITEM, spellings)
-    ranked = [(plain_label(author), item, rank) for (author, _, rank), item in zip(rows, items, strict=True)]
-    pairs = [(author, item) for author, item, _ in ranked]
-    if len(set(pairs)) < len(pairs):
-        author, item = first_repeated(pairs)
-        message = f"{name}: author {author!r} ranks item {item!r} twice; remove one of the two"
-        raise InputError(message)
-    wrong = next((rank for *_, rank in ranked if not np.isfinite(rank)), None)
-    if wrong is not None:
-        raise refused(name, "finite ranks", wrong)
-    return ranked
-
-
 def labels_of(
     table: Chosen, name: str, label: Role, chosen: Role | None = None, spellings: Spellings | None = None
 ) -> list[Any]:

@@ -3,4 +3,3 @@ from .forms import pairs_in as pairs_in
 from .reviews import Reviews as Reviews
 from .reviews import ReviewsLike as ReviewsLike
 from .reviews import as_reviews as as_reviews
-from .reviews import review_of_rows as review_of_rows

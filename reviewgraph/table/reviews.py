@@ -836,24 +836,3 @@ def _refuse_empty(read: Columns, name: str) -> None:
             "there is, as Reviews([], reviewers=..., items=...)"
         )
         raise InputError(message)
-
-
-def review_of_rows(source: ReviewsLike | Any, reviews: Reviews) -> IntArray:
-    """Return the review of each row of the argument, for arrays in the order of its rows.
-
-    >>> import pandas
-    >>> frame = pandas.DataFrame({"reviewer": ["bob", "ann"], "paper": [1, 1]})
-    >>> review_of_rows(frame, as_reviews(frame)).tolist()
-    [1, 0]
-    """
-    if source is reviews:
-        return np.arange(reviews.n_reviews)
-    if is_path(source):
-        message = "reviews: expected a table in memory beside an array in the order of its rows, found a file; read it"
-        raise InputError(message)
-    read = read_form(source, "reviews", lambda message: None)
-    rows = joined(read, reviews._spellings(), "reviews", lambda message: None)  # notes were given before
-    reviewer = np.array([reviews.reviewer_code[label] for label in rows.reviewers], np.int64)[rows.reviewer]
-    item = np.array([reviews.item_code[label] for label in rows.items], np.int64)[rows.item]
-    key = reviews.reviewer * reviews.n_items + reviews.item
-    return np.searchsorted(key, reviewer * reviews.n_items + item)

@@ -110,11 +110,11 @@ def posterior_of(kind: str) -> Measured:
     from tests.benchmarks.harness.tables import conference
 
     tables = [conference(kind, seed) for seed in range(2)]
-    results = [infer(*tables[0])[0]]
+    results = [infer(*tables[0])]
     seconds = []
     for table in tables:
         begun = time.process_time()
-        results.append(infer(*table)[0])
+        results.append(infer(*table))
         seconds.append(time.process_time() - begun)
     statuses = {result.status.value for result in results}
     words = f"{', '.join(sorted(statuses))}, seconds of CPU, the slower of two tables"

@@ -78,5 +78,5 @@ def test_projections(benchmark: Any, shape: str) -> None:
 @pytest.mark.parametrize("kind", ["own noise", "integers"])
 def test_step_of_the_posterior(benchmark: Any, kind: str) -> None:
     arguments = conference(kind, 0)
-    posterior, _ = beside(benchmark, lambda: infer(*arguments), sorting, rounds=3)
+    posterior = beside(benchmark, lambda: infer(*arguments), sorting, rounds=3)
     benchmark.extra_info |= {"sweeps": posterior.sweeps, "status": posterior.status.value}

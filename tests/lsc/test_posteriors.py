@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pandas
 import pytest
 
 from lsc.errors import Incomparable
@@ -145,29 +144,10 @@ def test_the_gain_is_what_held_out_scores_say(found: PosteriorEstimate) -> None:
     assert "average_error" in gain._repr_html_()
 
 
-def test_an_array_of_weights_is_in_the_order_of_the_rows_of_the_frame() -> None:
-    order = np.random.default_rng(1).permutation(np.flatnonzero(REVIEWS.scored))
-    frame = pandas.DataFrame(
-        {
-            "reviewer": [REVIEWS.reviewers[j] for j in REVIEWS.reviewer[order]],
-            "paper": [REVIEWS.items[i] for i in REVIEWS.item[order]],
-            "score": REVIEWS.score[order],
-        }
-    )
-    weights = np.where(np.arange(order.size) % 3 == 0, 4.0, 1.0)
-    by_pair = dict(zip(zip(frame["reviewer"], frame["paper"], strict=True), weights.tolist(), strict=True))
-    one, other = posterior(frame, weights=weights), posterior(frame, weights=by_pair)
-    assert np.array_equal(one.quality, other.quality, equal_nan=True)
-    assert not np.array_equal(one.quality, posterior(frame, weights=np.roll(weights, 1)).quality, equal_nan=True)
-    twice = pandas.concat([frame, frame.iloc[:1].assign(score=None)])
-    with pytest.raises(InputError, match="weights: expected one number for the rows of"):
-        posterior(twice, weights=np.append(weights, 7.0))
-
-
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones(3), r"weights: expected one per review, shape \(41,\), found shape \(3,\)"),
+        (np.ones(3), r"weights: expected a mapping \(reviewer, item\) -> number"),
         (
             {("eve", "p1"): 2.0},
             "weights: the pair names a reviewer or paper that is not in the reviews",
@@ -176,8 +156,8 @@ def test_an_array_of_weights_is_in_the_order_of_the_rows_of_the_frame() -> None:
             {("pr0", "p7"): 2.0},
             "weights: expected pairs that are reviews, found none among 1 pair",
         ),
-        (np.zeros(41), "weights: expected positive finite numbers, found 0 for 'pr0' and"),
-        (np.full(41, np.inf), "weights: expected positive finite numbers, found inf for 'pr0' and"),
+        ({ROWS[0][:2]: 0.0}, "weights: expected positive finite numbers, found 0 for 'pr0' and"),
+        ({ROWS[0][:2]: np.inf}, "weights: expected positive finite numbers, found inf for 'pr0' and"),
     ],
 )
 def test_malformed_weights_are_refused(weights: Any, message: str) -> None:

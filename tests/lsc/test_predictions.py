@@ -13,29 +13,18 @@ from tests.lsc.inference.simulated_tables import table
 pytestmark = pytest.mark.usefixtures("infer_once")
 
 
-def estimate(*, turned: bool = False, levels: bool = False) -> PosteriorEstimate:
+def estimate(*, turned: bool = False) -> PosteriorEstimate:
     who, what, score, _ = table(0, n_items=60, n_reviewers=40, load=6, own=0.5)
-    score = np.clip(np.rint(score / 2), 0, 5) if levels else score
     sizes = {"reviewers": 40, "items": 60}
     return posterior(Reviews.from_codes(who, what, -score if turned else score, lower_is_better=turned, **sizes))
 
 
-@pytest.mark.parametrize("levels", [False, True])
-def test_predictions_are_in_the_direction_of_the_scores(levels: bool) -> None:
-    one, other = estimate(levels=levels), estimate(turned=True, levels=levels)
+def test_predictions_are_in_the_direction_of_the_scores() -> None:
+    one, other = estimate(), estimate(turned=True)
     first, second = (of.predict([0, 3, None], [5, 5, 7]) for of in (one, other))
     assert second.mean == pytest.approx(-first.mean)
     assert second.sd == pytest.approx(first.sd)
     assert second.interval(0.8) == pytest.approx(-first.interval(0.8)[:, ::-1])
-    if levels:
-        assert first.levels is not None
-        assert first.probability is not None
-        assert second.probability is not None
-        assert first.levels.tolist() == [0, 1, 2, 3, 4, 5]
-        assert second.probability[:, ::-1] == pytest.approx(first.probability)
-        assert first.cdf(2.0) == pytest.approx(first.probability[:, :3].sum(axis=1))
-        return
-    assert first.probability is None
     assert second.cdf(-5.0) == pytest.approx(1 - first.cdf(5.0))
 
 

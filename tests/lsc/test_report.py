@@ -23,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("infer_once")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write("r.csv", calibratable())
-    Path("hypotheses.csv").write_text("reviewer,hypothesis\nReviewer-1-Zq,offset\n")
     known = {12: 2, 13: 3, 14: 5, 15: 5.5, 16: 1, 17: 2}  # rise with the scores
     Path("known.csv").write_text("item,quality\n" + "".join(f"Label-{i}-Xw,{value}\n" for i, value in known.items()))
     return tmp_path
@@ -70,7 +69,7 @@ OPTIONS = [
     ("--lower-is-better", "--select", "20%"),
     ("--method", "average", "--select", "3"),
     ("--method", "lsc"),
-    ("--hypotheses", "hypotheses.csv"),
+    ("--hypothesis", "offset"),
     ("--references", "known.csv"),
 ]
 #: Whose reports have between them all that reports have.

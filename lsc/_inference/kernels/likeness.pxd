@@ -8,10 +8,9 @@ from lsc._inference.kernels.step cimport LEAST_CAVITY
     start="const int64_t[::1]", item="const int32_t[::1]", site_precision="double[::1]", site_shift="double[::1]",
     item_precision="const double[::1]", item_shift="const double[::1]", sum_precision="double[::1]",
     sum_shift="double[::1]", gauge_centre=double, gauge_spread=double, mean="double[::1]", variance="double[::1]",
-    shifted=cython.bint,
 )
 cpdef (double, double) step_likeness(
-    part, sites, items, const double[::1] expected, double prior, double strength, gauge, double damping, sums
+    part, sites, items, double prior, double strength, gauge, double damping, sums
 )
 @cython.locals(mean="double[::1]", load=double)
 cpdef void add_means(

@@ -21,17 +21,16 @@ def step_likeness(
     part: Part,
     sites: Sites,
     items: Items,
-    expected: FloatArray,
     prior: float,
     strength: float,
     gauge: Gauge,
     damping: float,
     sums: Items,
 ) -> tuple[float, float]:
-    """Update the likeness sites of a part; ``strength`` is c, ``expected`` (N,) are prior means of papers, or empty.
+    """Update the likeness sites of a part; ``strength`` is c.
 
-    Returns the log evidence of the factors, with potentials, and the expected sum of (x_i - xbar)^2 about the means.
-    With c = 0 only the expected squares are computed, papers independent.
+    Returns the log evidence of the factors, with potentials, and the expected sum of (x_i - xbar)^2. With
+    c = 0 only the expected squares are computed, papers independent.
     """
     start = part.start
     item = part.item
@@ -44,7 +43,6 @@ def step_likeness(
     gauge_centre = gauge.centre
     gauge_spread = gauge.spread
     mean, variance = np.zeros((2, np.diff(part.start).max(initial=0)))
-    shifted = len(expected) > 0
     evidence = 0.0
     squares = 0.0
     with cython.nogil:
@@ -74,8 +72,6 @@ def step_likeness(
                     weight = 1.0 / (1.0 / precision + 1.0 / strength)
                 variance[i] = 1.0 / precision
                 mean[i] = pull / precision
-                if shifted:
-                    mean[i] -= expected[paper]
                 total += weight
                 weighted += weight * mean[i]
                 of_squares += weight * mean[i] * mean[i]
@@ -99,8 +95,6 @@ def step_likeness(
                 # The centre given the other papers is N(rest, 1 / remaining); the paper measures it with variance 1/c.
                 remaining = total - weight
                 rest = (weighted - weight * mean[i]) / remaining
-                if shifted:
-                    rest += expected[paper]
                 full = strength * remaining / (strength + remaining)
                 old_precision = site_precision[at]
                 old_shift = (site_shift[at] - old_precision * gauge_centre) / gauge_spread

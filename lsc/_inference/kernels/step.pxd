@@ -20,7 +20,7 @@ cdef class State:
     cdef const int32_t[::1] item
     cdef const double[::1] score, log_weight
     cdef double[::1] precision, shift, centre, spread
-    cdef const double[::1] noise, offset
+    cdef const double[::1] noise
     cdef const double[::1] item_precision, item_shift
     cdef double gauge_centre, gauge_spread
 
@@ -41,7 +41,7 @@ cdef class Work:
 cdef Work workspace(load)
 cdef double summed(double* term) noexcept nogil
 @cython.locals(weighted=cython.bint)
-cdef double read_reviewer(Work work, State state, Hyper hyper, int64_t j, int64_t first, int64_t k) noexcept nogil
+cdef double read_reviewer(Work work, State state, Hyper hyper, int64_t first, int64_t k) noexcept nogil
 cdef void place_nodes(Work work, Hyper hyper, double centre, double spread, double noise) noexcept nogil
 cdef double weigh_nodes(Work work, Hyper hyper, int64_t k) noexcept nogil
 @cython.locals(weighted=cython.bint)

@@ -86,7 +86,6 @@ class State:
     centre: FloatArray
     spread: FloatArray
     noise: FloatArray
-    offset: FloatArray
     # Papers before the step, and the gauge that sites and nodes have not seen
     item_precision: FloatArray
     item_shift: FloatArray
@@ -172,7 +171,7 @@ def summed(term: FloatArray) -> float:
     return total
 
 
-def read_reviewer(work: Work, state: State, hyper: Hyper, j: int, first: int, k: int) -> float:
+def read_reviewer(work: Work, state: State, hyper: Hyper, first: int, k: int) -> float:
     """Copy scores, cavities and weights of a reviewer; return the potential of the cavities less that of the papers.
 
     The potential of N(h / p, 1 / p) is 1/2 (h^2 / p - log p).
@@ -190,7 +189,7 @@ def read_reviewer(work: Work, state: State, hyper: Hyper, j: int, first: int, k:
         cavity = max(total - precision, LEAST_CAVITY * hyper.prior)
         variance = 1.0 / cavity
         mean = (pull - shift) * variance
-        work.score[i] = state.score[at] - state.offset[j]
+        work.score[i] = state.score[at]
         work.cavity[i] = cavity
         work.cavity_mean[i] = mean
         work.cavity_variance[i] = variance
@@ -428,7 +427,7 @@ def step_reviewers(
             k = state.start[j + 1] - first
             if k == 0:
                 continue
-            potential = read_reviewer(work, state, hyper, j, first, k)
+            potential = read_reviewer(work, state, hyper, first, k)
             centre = state.centre[j] + moved
             place_nodes(work, hyper, centre, state.spread[j], state.noise[j])
             columns.evidence[j] = weigh_nodes(work, hyper, k) + potential
@@ -460,7 +459,7 @@ def describe_reviewers(
             k = state.start[j + 1] - first
             if k == 0:
                 continue
-            read_reviewer(work, state, hyper, j, first, k)
+            read_reviewer(work, state, hyper, first, k)
             place_nodes(work, hyper, state.centre[j], state.spread[j], state.noise[j])
             weigh_nodes(work, hyper, k)
             for g in range(NODES):

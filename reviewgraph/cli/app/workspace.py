@@ -210,9 +210,6 @@ class Workspace:
         for role in step.roles:
             instead = [upload.word for upload in self.uploads.values() if upload.roles and role in upload.serves]
             files[role] = self.of_role(role) or (instead[:1] if step.command in INSTEAD.get(role, ()) else [])
-        if step.command == "calibrate" and not self.values.get("reviewer-covariates"):
-            # A calibration uses the list of reviewers for covariates alone.
-            files["reviewers"] = []
         return files
 
     def command(self, step: Step) -> tuple[list[str], str, dict[str, str]]:

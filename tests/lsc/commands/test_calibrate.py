@@ -132,11 +132,9 @@ def test_few_papers_outside_the_largest_group_are_set_aside(method: str, tmp_pat
 
 def test_side_files(tmp_path: Path) -> None:
     path = table(tmp_path, PANEL)
-    kinds, known = tmp_path / "kinds.csv", tmp_path / "known.csv"
-    kinds.write_text("reviewer,hypothesis\nbob,monotone\n", encoding="utf-8")
+    known = tmp_path / "known.csv"
     known.write_text("item,quality\np0,10\np4,70\n", encoding="utf-8")
-    found = answer(path, "--hypotheses", str(kinds), "--references", str(known))
-    assert (found["method"], found["hypothesis"]) == ("lsc", "mixed")
+    found = answer(path, "--method", "lsc", "--references", str(known))
     assert [round(row["quality"], 6) for row in found["items"]] == [10, 25, 40, 50, 70]
     assert found["unique"] is True
 
@@ -162,17 +160,13 @@ def test_side_files(tmp_path: Path) -> None:
         (["--method", "average", "--references", "{folder}/unknown.csv"], "--references belongs to --method post"),
         (["--lottery"], "--lottery: expected --select N or P% with it"),
         (["--explain", "zebra"], "--explain: expected a paper with a score, found 'zebra'"),
-        (
-            ["--hypotheses", "{folder}/nobody.csv"],
-            "nobody.csv: the reviewer is not in the reviews with a score",
-        ),
-        (["--hypotheses", "{folder}/wavy.csv"], "wavy.csv: reviewer 'ann': expected one of linear, monotone,"),
+        (["--hypotheses", "kinds.csv"], "--hypotheses is no longer an option: one --hypothesis for all; in Python"),
+        (["--item-covariates=track"], "--item-covariates is no longer an option: adjust the scores, or compare the"),
+        (["--sheet", "sheets"], "--sheet is no longer an option: --explain PAPER without names of reviewers, or -o"),
     ],
 )
 def test_bad_input_is_one_message_and_status_two(tmp_path: Path, words: list[str], message: str) -> None:
     (tmp_path / "unknown.csv").write_text("item,quality\nzebra,1\n", encoding="utf-8")
-    (tmp_path / "nobody.csv").write_text("reviewer,hypothesis\neve,linear\n", encoding="utf-8")
-    (tmp_path / "wavy.csv").write_text("reviewer,hypothesis\nann,wavy\n", encoding="utf-8")
     (tmp_path / "strangers.csv").write_text("item,reviewer,weight\np0,eve,1\n", encoding="utf-8")
     (tmp_path / "negative.csv").write_text("item,reviewer,weight\np0,ann,-1\n", encoding="utf-8")
     done = run(table(tmp_path, PANEL), *(word.format(folder=tmp_path) for word in words))

@@ -67,7 +67,7 @@ def test_means_and_errors_are_those_of_a_gibbs_sampler(
     drawn: Simulated, n_reviewers: int, within: tuple[float, float]
 ) -> None:
     who, what, score, _ = drawn
-    found = infer(who, what, score, n_reviewers, drawn.truth.size)[0]
+    found = infer(who, what, score, n_reviewers, drawn.truth.size)
     assert found.population is not None
     noise, standard = found.state.nodes.noise, found.scores.unit.standardised(score)
     sweeps = 8000 if NIGHTLY else 1500

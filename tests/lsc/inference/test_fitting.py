@@ -37,7 +37,7 @@ def problem_from(drawn: Simulated, weight: FloatArray | None = None) -> tuple[Pr
 
 
 def inferred(drawn: Simulated, weight: FloatArray | None = None) -> Posterior:
-    return infer(drawn.who, drawn.what, drawn.score, int(drawn.who.max()) + 1, drawn.truth.size, weight=weight)[0]
+    return infer(drawn.who, drawn.what, drawn.score, int(drawn.who.max()) + 1, drawn.truth.size, weight=weight)
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_averages_are_the_best_normal_model_without_reviewers() -> None:
 def test_without_signal_qualities_are_shrunk_averages() -> None:
     who, what, _, truth = table(0)
     score = 3 + 2 * truth[what] + np.random.default_rng(0).standard_normal(what.size)
-    found = infer(who, what, score, 200, 200)[0]
+    found = infer(who, what, score, 200, 200)
     assert found.status is InferenceStatus.NO_SIGNAL
     slope, noise = found.hyperparameters["slope"], found.hyperparameters["noise"] ** 2
     count = np.bincount(what)
@@ -192,7 +192,7 @@ def test_intervals_of_reviewers_hold_the_truth_on_the_scale_of_the_scores() -> N
         a, b = rng.lognormal(0, 0.2, 60), rng.normal(0, 0.8, 60)
         s = 0.6 * np.sqrt(a) * rng.lognormal(0, 0.15, 60)
         score = 20 + 3 * (b[who] + a[who] * x[what] + s[who] * rng.standard_normal(who.size))
-        found = infer(who, what, score, 60, 100)[0].reviewers
+        found = infer(who, what, score, 60, 100).reviewers
         truth = (found.severity, 3 * (b.mean() - b)), (found.stretch, a / a.mean()), (found.noise, 3 * s)
         inside.append(tuple(((of.low < value) & (value < of.high)).mean() for of, value in truth))
         assert all(((of.low < of.mean) & (of.mean < of.high)).all() for of, _ in truth)
@@ -265,16 +265,16 @@ def test_constant_reviewers_are_ignored_unless_many() -> None:
     who, what, score, _ = table(4)
     size, rng = np.array([2, 8, 40]), np.random.default_rng(0)
     more = np.concatenate([rng.choice(200, n, replace=False) for n in size])
-    before = infer(who, what, score, 200, 200)[0]
+    before = infer(who, what, score, 200, 200)
     joined = np.append(who, np.repeat(200 + np.arange(3), size)), np.append(what, more)
-    after = infer(*joined, np.append(score, np.full(50, np.quantile(score, 0.9))), 203, 200)[0]
+    after = infer(*joined, np.append(score, np.full(50, np.quantile(score, 0.9))), 203, 200)
     np.testing.assert_allclose(after.mean, before.mean, atol=1e-9)
     assert (after.precision[who.size :] == 0).all()
     assert np.isnan(after.slope[200:]).all()
     # Binary scores: two equal ones are likely by chance, and nobody is ignored.
-    assert infer(who, what, 1.0 * (score > 5), 200, 200)[0].used.size == who.size
+    assert infer(who, what, 1.0 * (score > 5), 200, 200).used.size == who.size
     # Papers of ignored reviewers alone are known by the prior.
-    alone = infer(np.append(who, [200, 200]), np.append(what, [200, 201]), np.append(score, [1.0, 1.0]), 201, 202)[0]
+    alone = infer(np.append(who, [200, 200]), np.append(what, [200, 201]), np.append(score, [1.0, 1.0]), 201, 202)
     assert alone.by_prior.tolist() == [200, 201]
     assert alone.mean[200:].tolist() == [0.0, 0.0]
 
@@ -285,14 +285,14 @@ def test_rankings_become_normal_scores() -> None:
     for reviewer in range(100):
         own = who == reviewer
         rank[own] = score[own].argsort().argsort() + 1.0
-    found = infer(who, what, rank, 100, 100)[0]
+    found = infer(who, what, rank, 100, 100)
     for place in range(1, 7):
         value = found.scores.score[rank[found.used] == place]
         assert norm.cdf((value - rank.mean()) / rank.std()) == pytest.approx((place - 0.5) / 6)
     # Any increasing function of ranks is the same table; with one other score they are scores as they are.
-    np.testing.assert_allclose(infer(who, what, rank**2, 100, 100)[0].mean, found.mean, atol=1e-9)
+    np.testing.assert_allclose(infer(who, what, rank**2, 100, 100).mean, found.mean, atol=1e-9)
     rank[0] += 0.5
-    scores = infer(who, what, rank, 100, 100)[0].scores
+    scores = infer(who, what, rank, 100, 100).scores
     assert np.array_equal(scores.score, rank[scores.order])
 
 
@@ -320,7 +320,7 @@ def test_likely_data_entry_errors_and_different_units_are_named() -> None:
 )
 def test_tiny_tables_are_finite(who: list[int], what: list[int], score: list[float]) -> None:
     stages: list[str] = []
-    found = infer(np.array(who), np.array(what), np.array(score), 5, 5, progress=stages.append)[0]
+    found = infer(np.array(who), np.array(what), np.array(score), 5, 5, progress=stages.append)
     scored = np.bincount(what, minlength=5) > 0
     assert np.isfinite(found.quality[scored]).all()
     assert (found.variance[scored] > 0).all()

@@ -19,7 +19,7 @@ from tests.oracles.gibbs import sample
 def posterior(request: pytest.FixtureRequest) -> Posterior:
     """Random or by track; of the first, an item has no score."""
     drawn = tracks(4, 60, 4, 10) if request.param == "tracks" else table(0, 60, 40, 5)
-    return infer(drawn.who, drawn.what, drawn.score, int(drawn.who.max()) + 1, 61)[0]
+    return infer(drawn.who, drawn.what, drawn.score, int(drawn.who.max()) + 1, 61)
 
 
 def covariance(posterior: Posterior) -> FloatArray:
@@ -99,7 +99,7 @@ def test_conjugate_gradients_solve_columns_of_any_size() -> None:
 
 def test_without_signal_items_are_independent() -> None:
     who, what, _, truth = table(1, 60, 40, 4)
-    plain = infer(who, what, truth[what] + np.random.default_rng(1).standard_normal(who.size), 40, 60)[0]
+    plain = infer(who, what, truth[what] + np.random.default_rng(1).standard_normal(who.size), 40, 60)
     assert not plain.signal
     np.testing.assert_allclose(joint(plain).solve(np.eye(60)), np.diag(plain.variance), atol=1e-12)
     assert joint(plain).draws(0, np.random.default_rng(0)).shape == (0, 60)

@@ -7,61 +7,38 @@ import pytest
 
 from lsc._inference.beliefs import Posterior
 from lsc._inference.inferring import infer
-from lsc._inference.predicting import (
-    Discrete,
-    Levels,
-    Mixture,
-    predictive,
-    quadrature,
-)
+from lsc._inference.predicting import Mixture, predictive, quadrature
+from lsc.predictions import prediction_of
 from reviewgraph._base import FloatArray
 from tests.lsc.inference.simulated_tables import Simulated, table
 from tests.oracles.dense import slope_grid
 
 
 def inferred(drawn: Simulated, weight: FloatArray | None = None) -> Posterior:
-    return infer(drawn.who, drawn.what, drawn.score, int(drawn.who.max()) + 1, drawn.truth.size, weight=weight)[0]
+    return infer(drawn.who, drawn.what, drawn.score, int(drawn.who.max()) + 1, drawn.truth.size, weight=weight)
 
 
-@pytest.mark.parametrize("discrete", [False, True])
-def test_distributions_have_the_moments_and_quantiles_of_draws(discrete: bool) -> None:
-    mixture = Mixture(np.array([[0.3, 0.7]]), np.array([[1.0, 4.0]]), np.array([[0.5, 2.0]]))
-    level = np.array([1.0, 2.0, 5.0])
-    bound = np.array([1.5, 3.5])
-    law = mixture.on_levels(Levels(level, bound)) if discrete else mixture
+def test_distributions_have_the_moments_and_quantiles_of_draws() -> None:
+    law = prediction_of(Mixture(np.array([[0.3, 0.7]]), np.array([[1.0, 4.0]]), np.array([[0.5, 2.0]])))
     rng = np.random.default_rng(0)
-    latent = rng.normal(*np.where(rng.random(200_000) < 0.3, [[1.0], [0.5]], [[4.0], [2.0]]))
-    # A level has the probability of its interval.
-    values = level[np.searchsorted(bound, latent)] if discrete else latent
+    values = rng.normal(*np.where(rng.random(200_000) < 0.3, [[1.0], [0.5]], [[4.0], [2.0]]))
     assert (law.mean[0], law.sd[0]) == pytest.approx((values.mean(), values.std()), abs=0.02)
     for value in (0.7, 2.0, 5.0):
-        assert law.cdf(np.array([value]))[0] == pytest.approx((values <= value).mean(), abs=0.006)
-    for probability in (0.05, 0.5, 0.99):
-        assert law.quantile(probability)[0] == pytest.approx(np.quantile(values, probability), abs=0.06)
-    turned = law.mapped(2.0, -3.0)
-    assert (turned.mean[0], turned.sd[0]) == pytest.approx((2 - 3 * law.mean[0], 3 * law.sd[0]))
-    assert turned.cdf(np.array([-5.5])) == pytest.approx(1 - law.cdf(np.array([2.5])))
+        assert law.cdf([value])[0] == pytest.approx((values <= value).mean(), abs=0.006)
+    for level in (0.1, 0.5, 0.98):
+        ends = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
+        assert law.interval(level)[0] == pytest.approx(ends, abs=0.06)
 
 
-@pytest.mark.parametrize("kind", ["numbers", "levels"])
-def test_held_out_scores_are_in_their_intervals_as_often_as_stated(kind: str) -> None:
+def test_held_out_scores_are_in_their_intervals_as_often_as_stated() -> None:
     probability, of_new = [], []
     for seed in range(6):
         who, what, score, truth = table(seed, load=8)
-        score = np.clip(np.rint(score / 2), 0, 5) if kind == "levels" else score
         kept = np.random.default_rng(seed).random(who.size) >= 0.15
         found = inferred(Simulated(who[kept], what[kept], score[kept], truth))
         test = ~kept & np.isfinite(found.mean[what])
-        rng = np.random.default_rng(seed)
         for codes, values in ((who[test], probability), (np.full(test.sum(), 200), of_new)):
-            law = predictive(found, codes, what[test])
-            assert isinstance(law, Discrete) == (kind == "levels")
-            upper = law.cdf(score[test])
-            # Of levels, anywhere between the probabilities of lower scores and of these.
-            if isinstance(law, Discrete):
-                own = law.probability[np.arange(upper.size), law.value.searchsorted(score[test])]
-                upper -= rng.random(upper.size) * own
-            values.append(upper)
+            values.append(prediction_of(predictive(found, codes, what[test])).cdf(score[test].tolist()))
     for values in (probability, of_new):
         each = np.concatenate(values)
         # Of 1,400 scores: three standard errors, and a hundredth that hyperparameters are at their estimates.

@@ -35,19 +35,19 @@ PEOPLE = Slopes(np.array([0.25, 0.5, 0.25]), np.array([0.5, 1.0, 1.8]), np.array
 
 def test_the_gain_is_positive_where_reviewers_differ_and_none_where_not() -> None:
     who, what, score, truth = table(0, offset=1.0)
-    found = held_out_gain(infer(who, what, score, 200, 200)[0])
+    found = held_out_gain(infer(who, what, score, 200, 200))
     assert found.relative > 4 * found.standard_error > 0
     assert found.error < found.average_error
     assert found.n_reviews > 900
     noisy = truth[what] + np.random.default_rng(0).standard_normal(what.size)
-    assert held_out_gain(infer(who, what, noisy, 200, 200)[0]).relative == 0
+    assert held_out_gain(infer(who, what, noisy, 200, 200)).relative == 0
     one = np.zeros(1, np.int64)
-    assert held_out_gain(infer(one, one, np.ones(1), 1, 1)[0]).n_reviews == 0
+    assert held_out_gain(infer(one, one, np.ones(1), 1, 1)).n_reviews == 0
 
 
 def test_the_gain_is_as_uncertain_as_stated() -> None:
     """Its standard deviation over tables of one kind is at most the stated error."""
-    found = [held_out_gain(infer(*table(seed, 80, 80, 5)[:3], 80, 80)[0]) for seed in range(12)]
+    found = [held_out_gain(infer(*table(seed, 80, 80, 5)[:3], 80, 80)) for seed in range(12)]
     gain = np.array([one.relative for one in found])
     error = np.array([one.standard_error for one in found])
     assert 0.4 < gain.std(ddof=1) / error.mean() < 1.3
@@ -80,10 +80,10 @@ def test_only_the_order_within_a_reviewer_counts() -> None:
 def test_the_order_of_rows_and_of_reviewers_changes_neither_gain_nor_misfit() -> None:
     who, what, score, _ = table(3, 60, 40, 8)
     rows = np.random.default_rng(0).permutation(who.size)
-    one, other = (infer(*codes, 40, 60)[0] for codes in ((who, what, score), (39 - who[rows], what[rows], score[rows])))
+    one, other = (infer(*codes, 40, 60) for codes in ((who, what, score), (39 - who[rows], what[rows], score[rows])))
     for first, second in zip(misfit_of(one), misfit_of(other), strict=True):
         np.testing.assert_allclose(first, second[::-1], rtol=1e-6)
-    same = infer(who[rows], what[rows], score[rows], 40, 60)[0]
+    same = infer(who[rows], what[rows], score[rows], 40, 60)
     np.testing.assert_allclose(astuple(held_out_gain(same)), astuple(held_out_gain(one)), rtol=1e-6)
     fold = folds_of(np.array([1, 0, 2, 5, 3, 2, 2, 9]), np.random.default_rng(0))
     assert fold[:2].tolist() == [5, 5]
@@ -113,7 +113,7 @@ def test_probabilities_hold_for_scores_drawn_from_the_population() -> None:
         found.append(compute_statistics(rows._replace(score=score), PEOPLE, len(loads)))
     mean_square, agreement, *probabilities = (np.array(values) for values in zip(*found, strict=True))
     assert agreement.mean(axis=0) == pytest.approx(PEOPLE.weight @ PEOPLE.slope / 1.1, abs=0.15)
-    assert np.isnan(compute_statistics(rows_of([1, 3]), PEOPLE, 3).mean_square).tolist() == [True, False, True]
+    assert np.isnan(compute_statistics(rows_of([1, 3]), PEOPLE, 3)[0]).tolist() == [True, False, True]
     # Mean squares from the predictions of the others, of more than a few papers.
     assert mean_square[:, 2:].mean(axis=0) == pytest.approx(1.3, abs=0.2)
     for probability in probabilities:
@@ -126,7 +126,7 @@ def test_probabilities_hold_for_scores_drawn_from_the_population() -> None:
 
 
 def test_the_population_has_the_slopes_and_noises_that_were_fitted() -> None:
-    posterior = infer(*table(0)[:3], 200, 200)[0]
+    posterior = infer(*table(0)[:3], 200, 200)
     assert posterior.population is not None
     population = posterior.population._replace(tau_left=0.2, tau_right=0.5)
     nodes = population_of(mock.Mock(population=population))
@@ -146,7 +146,7 @@ def test_tables_without_misfits_seldom_name_anybody(kind: dict[str, float]) -> N
     tables = 400 if NIGHTLY else 80
     for seed in range(tables):
         who, what, score, _ = table(seed, 60, 25, 14, **kind)
-        named += bool(misfit_of(infer(who, what, score, 25, 60)[0]).contradicts.any())
+        named += bool(misfit_of(infer(who, what, score, 25, 60)).contradicts.any())
     # 2 in 100 on average; more than 6 of 80 are named by chance once in a thousand times.
     assert SIGNIFICANCE == 0.02
     assert named <= (18 if NIGHTLY else 6)
@@ -159,7 +159,7 @@ def test_planted_reviewers_are_found_and_nobody_else(kind: str, least: float) ->
         who, what, score, _ = table(100 + seed, 80, 50, 16)
         rng = np.random.default_rng([seed, 3])
         score[who == 7] = rng.choice(score, 16) if kind == "random" else 2 * score.mean() - score[who == 7]
-        misfit = misfit_of(infer(who, what, score, 50, 80)[0])
+        misfit = misfit_of(infer(who, what, score, 50, 80))
         named = np.flatnonzero(misfit.contradicts).tolist()
         found += 7 in named
         others += bool(set(named) - {7})

@@ -63,7 +63,6 @@ def test_numbers_by_pair(write):
 
 def test_values_by_label(write):
     assert side.read_capacity(write("reviewer,spare\na,0\nb,3.0\n")) == {"a": 0, "b": 3}
-    assert side.read_hypotheses(write("reviewer,hypothesis\na, linear \n")) == {"a": "linear"}
     assert side.read_references(write("paper,quality\np,7.5\n")) == {"p": 7.5}
 
 
