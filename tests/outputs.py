@@ -1,17 +1,14 @@
-"""What every command prints and writes, byte for byte: recorded before a change, compared after it.
+"""What every command prints and writes, byte for byte, to be compared before and after a change.
 
-``python -m tests.outputs record FOLDER`` runs some 250 commands, ``python -m tests.outputs compare FOLDER [WORD...]``
-runs those of the record again, or those with any of the words in them, over the inputs that it kept, prints the first
-differences and ends with status 1 if there is any.
-Of a case the record has a transcript (commands, stdout, stderr, exit status) and the files that the commands wrote;
-paths of temporary folders, versions and notes on the time that passed are normalised, nothing else.
+``python -m tests.outputs FOLDER [WORD...]`` runs some 250 commands, or those with any of the words in them, and keeps
+in the folder their inputs and their outputs; ``diff -r`` of two such folders shows what changed. Of a case there is a
+transcript (commands, stdout, stderr, exit status) and the files that the commands wrote; paths of temporary folders,
+versions and notes on the time that passed are normalised, nothing else.
 """
 
 from __future__ import annotations
 
 import contextlib
-import difflib
-import itertools
 import multiprocessing
 import os
 import random
@@ -20,9 +17,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-import time
 from concurrent.futures import ProcessPoolExecutor
-from operator import itemgetter
 from pathlib import Path
 from unittest import mock
 
@@ -36,7 +31,6 @@ from tests.printed import COMMON
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "data"
-SHOWN = 8  # differences that are printed
 
 # The commands, by the folder whose files they read. Those of a case run after each other in a copy of the folder;
 # behind ">" stands the file that keeps stdout.
@@ -185,10 +179,10 @@ def invoke(line: str) -> Result:
     return CliRunner().invoke(main, shlex.split(line), prog_name="reviewgraph", env={"COLUMNS": None})
 
 
-def case(task: tuple[Path, Path, str]) -> float:
-    """Run the commands of a case in a copy of a folder of inputs, write transcript and files, return the seconds."""
+def case(task: tuple[Path, Path, str]) -> None:
+    """Run the commands of a case in a copy of a folder of inputs; write transcript and files."""
     inputs, target, commands = task
-    begun, target = time.monotonic(), target.absolute()
+    target = target.absolute()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, "folder")
         shutil.copytree(inputs, folder)
@@ -202,9 +196,7 @@ def case(task: tuple[Path, Path, str]) -> float:
                 copy = target / path.relative_to(folder)
                 copy.parent.mkdir(exist_ok=True, parents=True)
                 copy.write_bytes(normalised(path.read_bytes(), folder))
-        (target / "commands").write_text(commands, "utf-8")
         (target / "transcript").write_bytes(normalised("".join(parts).encode(), folder))
-    return time.monotonic() - begun
 
 
 def transcript(line: str) -> str:
@@ -223,69 +215,27 @@ def normalised(data: bytes, folder: Path) -> bytes:
     return re.sub(rb"^ +[0-9.]+ s   .*\n", b"", data, flags=re.M)
 
 
-def run(tasks: list[tuple[Path, Path, str]]) -> None:
-    """Run cases in one process a processor, and name the slowest."""
-    # With several threads the last digit of a sum depends on how it was divided among them.
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        seconds = list(pool.map(case, tasks))
-    print(f"{len(tasks)} cases, {sum(seconds):.0f} s; the slowest:")
-    for spent, (inputs, _, commands) in sorted(zip(seconds, tasks, strict=True), reverse=True, key=itemgetter(0))[
-        :SHOWN
-    ]:
-        print(f"{spent:6.1f} s  {inputs.name}: {commands}")
-
-
-def record(folder: Path) -> None:
-    """Record all cases in a folder that does not exist."""
+def record(folder: Path, words: list[str]) -> None:
+    """Record cases in a folder that does not exist, one process a processor."""
     tasks = []
     for name, (files, commands) in tables().items():
         inputs = folder / "inputs" / name
         inputs.mkdir(parents=True)
         for file, data in files.items():
             (inputs / file).write_bytes(data)
-        for number, words in enumerate(commands):
-            slug = re.sub(r"[^\w.%=]+", "-", words)[:80].strip("-")
-            tasks.append((inputs, folder / "outputs" / name / f"{number:02} {slug}", words))
-    run(tasks)
-
-
-def compare(folder: Path, words: list[str]) -> int:
-    """Run the cases of a record again; print the first differences, and return in how many files there are any."""
-    with tempfile.TemporaryDirectory() as temporary:
-        old, new = folder / "outputs", Path(temporary)
-        lines = {path.parent: path.read_text("utf-8") for path in sorted(old.glob("*/*/commands"))}
-        lines = {place: line for place, line in lines.items() if not line.startswith(">>> ")}
-        cases = [place for place, line in lines.items() if not words or any(word in line for word in words)]
-        run([(folder / "inputs" / place.parent.name, new / place.relative_to(old), lines[place]) for place in cases])
-        pairs = [(place, new / place.relative_to(old)) for place in cases]
-        names = {
-            path.relative_to(side)
-            for pair in pairs
-            for side, part in zip((old, new), pair, strict=True)
-            for path in part.rglob("*")
-            if path.is_file()
-        }
-        changed = [name for name in sorted(names) if read(old / name) != read(new / name)]
-        for name in changed[:SHOWN]:
-            # JSON is one line: its keys are parted, so that the difference is seen.
-            texts = [read(side / name).decode("utf-8", "replace") for side in (old, new)]
-            parted = [re.sub(r", (?=[\"{])", ",\n", text).splitlines() for text in texts]
-            difference = difflib.unified_diff(*parted, f"before: {name}", "after", n=1, lineterm="")
-            print(*itertools.islice(difference, 20), "", sep="\n")
-    print(f"{len(names)} files, {len(changed)} of them differ")
-    return len(changed)
-
-
-def read(path: Path) -> bytes:
-    return path.read_bytes() if path.is_file() else b"(no such file)"
+        for number, line in enumerate(commands):
+            if not words or any(word in line for word in words):
+                slug = re.sub(r"[^\w.%=]+", "-", line)[:80].strip("-")
+                tasks.append((inputs, folder / "outputs" / name / f"{number:02} {slug}", line))
+    # With several threads the last digit of a sum depends on how it was divided among them.
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        print(f"{len(list(pool.map(case, tasks)))} cases")
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["record", name]:
-            record(Path(name))
-        case ["compare", name, *words]:
-            sys.exit(bool(compare(Path(name), words)))
+        case [name, *words]:
+            record(Path(name), words)
         case _:
-            sys.exit("Usage: python -m tests.outputs record FOLDER | compare FOLDER [WORD...]")
+            sys.exit("Usage: python -m tests.outputs FOLDER [WORD...]")

@@ -29,7 +29,6 @@ from reviewgraph import InputError, Reviews
 from reviewgraph._base import natural_key
 from reviewgraph.cli import main as command
 from reviewgraph.graph import LabelWarning
-from reviewgraph.io import read_reviews
 
 REAL = Path(__file__).parents[2] / "shared" / "data"
 #: Eight ways to spell a label otherwise that a person does not see, or takes for the same.
@@ -177,11 +176,3 @@ def _told(notes: str) -> int:
 
 def _run(*words: object) -> Result:
     return CliRunner().invoke(command, [str(word) for word in words])
-
-
-def notes_on_real_tables() -> list[str]:
-    """Return the notes and warnings on spelling that real tables give."""
-    notes: list[str] = []
-    for path in sorted(REAL.rglob("scores.csv")):
-        read_reviews(path, note=notes.append)
-    return [note for note in notes if JOINED.search(note)]

@@ -277,15 +277,3 @@ def test_columns_are_asked_for_in_terms_of_python() -> None:
     assert (chosen.reviewers, chosen.items) == ((1,), (1,))
     with pytest.raises(InputError, match=r"^columns: expected one name for item, also called paper, found a "):
         Reviews(frame, columns={"item": "a", "paper": "b"})
-
-
-def test_criteria_without_an_overall_score_are_named() -> None:
-    frame = pandas.DataFrame(
-        {"reviewer": ["a", "a", "b"], "paper": [1, 2, 1], "novelty": [3, 4, 2], "clarity": [1, 2, 3]}
-    )
-    with pytest.raises(InputError, match=r"no score column .*; or that there is none, with criteria=\[\.\.\.\]"):
-        Reviews(frame)
-    reviews = Reviews(frame, criteria=["novelty", "clarity"])
-    assert (list(reviews.criteria), int(reviews.scored.sum())) == (["novelty", "clarity"], 0)
-    overall = Reviews(frame.assign(overall=5), criteria=["novelty", "clarity"])
-    assert (overall.target, list(overall.criteria)) == ("overall", ["novelty", "clarity"])

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import planner
-from lsc import posterior
 from planner import assign
 from reviewgraph import Reviews, Search, check
 from reviewgraph.graph import to_igraph, to_networkx
@@ -92,26 +91,6 @@ def test_arrays_are_pairs_in_the_order_passed(seed: int) -> None:
 
 
 # The jobs of the gallery.
-
-
-def test_criteria_and_confidence_to_a_joined_frame() -> None:
-    rng = np.random.default_rng(0)
-    pairs = [(f"r{j}@x.org", f"p{(j * 3 + 5 * k) % 40}") for j in range(30) for k in range(4)]
-    columns = pd.DataFrame(pairs, columns=["email", "paper"]).drop_duplicates()
-    for name in ("overall", "novelty", "clarity"):
-        columns[name] = rng.integers(1, 6, len(columns))
-    columns["confidence"] = rng.integers(1, 4, len(columns))
-    papers = pd.DataFrame({"paper": sorted(set(columns.paper)), "track": "theory"})
-    reviews = Reviews(columns, score="overall")
-    estimate = posterior(reviews)
-    joined = papers.merge(estimate.to_frame(), left_on="paper", right_on="item", validate="one_to_one")
-    assert list(reviews.criteria) == ["clarity", "novelty"] or set(reviews.criteria) == {"clarity", "novelty"}
-    assert reviews.confidence is not None
-    assert len(joined) == len(papers)
-    assert joined.quality.notna().all()
-    assert list(estimate.reviewers.to_frame().reviewer) == list(reviews.reviewers)
-    assert set(estimate.selection(5, across_groups=True).to_frame().columns) == {"item", "list", "probability"}
-    assert "array" not in repr(estimate.reviewers) + repr(estimate.selection(5, across_groups=True))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews
-from reviewgraph._verify.graphs import groups
 from reviewgraph.graph import Components, connected_components, doubly_connected_components, random_assignment
 from reviewgraph.graph.closure import Group, repeat_union, replay
 from tests import naive
-from tests.strategies import Rows, fano, tables, to_reviews
+from tests.strategies import Rows, fano, tables
 
 
 def parts(found: list[Group]) -> list[list[int]]:
@@ -37,18 +36,6 @@ def of_reference(found: list[Group]) -> list[tuple[list[int], list[int]]]:
 def test_the_reference_is_the_loop_of_the_paper(table: tuple[Rows, int], shared: int) -> None:
     rows, _ = table
     assert parts(repeat_union(dict(enumerate(rows)), shared).components) == naive.repeat_union(rows, shared)
-
-
-@pytest.mark.slow
-@given(tables(12))
-def test_kernels_return_the_components_of_the_reference(table: tuple[Rows, int]) -> None:
-    rows, n_items = table
-    reviews, own = to_reviews(rows, n_items), dict(enumerate(rows))
-    assert of_kernels(doubly_connected_components(reviews)) == of_reference(repeat_union(own).components)
-    assert of_kernels(connected_components(reviews)) == of_reference(repeat_union(own, 1).components)
-    scores = {(j, i): score for j, row in enumerate(rows) for i, score in row.items()}
-    scored = groups({j: set(row) for j, row in own.items()}, range(n_items), scores)
-    assert of_kernels(doubly_connected_components(reviews, use_scores=True)) == of_reference(scored)
 
 
 @given(tables())

@@ -17,16 +17,6 @@ def parts(labels: np.ndarray) -> list[list[int]]:
 
 
 @given(tables())
-def test_doubly_connected_components_equal_repeated_merging(table: tuple[Rows, int]) -> None:
-    rows, n_items = table
-    found = doubly_connected_components(to_reviews(rows, n_items, scored=False))
-    assert parts(found.labels) == naive.repeat_union(rows, 2)
-    for component, members in enumerate(parts(found.labels)):
-        label = found.labels[members[0]]
-        assert set(found.covers[label].tolist()) == set().union(*(rows[j] for j in members)), component
-
-
-@given(tables())
 def test_connected_components_equal_repeated_merging(table: tuple[Rows, int]) -> None:
     rows, n_items = table
     found = connected_components(to_reviews(rows, n_items, scored=False))
@@ -47,14 +37,6 @@ def test_score_aware_closure_equals_repeated_merging(table: tuple[Rows, int]) ->
     covered = [set().union(*(rows[j] for j in part)) for part in naive.scored_union(rows, n_items)]
     level = any(len(cover) == n_items for cover in covered) and (n_items < 2 or len(set(classes)) > 1)
     assert doubly_connected_components(reviews, use_scores=True).covers_all == level
-
-
-@given(tables(), st.booleans())
-def test_certificates_replay(table: tuple[Rows, int], use_scores: bool) -> None:
-    reviews = to_reviews(*table)
-    found = doubly_connected_components(reviews, use_scores=use_scores)
-    assert (verify_merges(reviews, found.merges, use_scores=use_scores) == found.labels).all()
-    assert len(found.merges) == reviews.n_reviewers - len(found)
 
 
 @given(tables(), st.randoms(use_true_random=False))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 
 from reviewgraph import Reviews, read_reviews
 from reviewgraph.graph import DuplicateReview
-from tests.reviewgraph.reading_cases import HOTCRP, SCORES, outcome, refused, rows
+from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -114,35 +112,6 @@ def test_the_order_of_rows_and_files_does_not_matter(tmp_path_factory, tables):
     else:
         assert "a header but no reviews" in whole[0]
         assert "a header but no reviews" in parts[0]
-
-
-def test_small_files_need_neither_duckdb_nor_scipy(write):
-    write(HOTCRP)
-    code = (
-        "import sys, reviewgraph; reviewgraph.read_reviews('reviews.csv');"
-        "print(sorted({'duckdb', 'pyarrow', 'scipy', 'pandas', 'narwhals', 'networkx'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="the shared score tables are not here")
-@pytest.mark.parametrize(
-    ("folder", "sizes"),
-    [
-        ("auckland", (305, 247, 741)),
-        ("mooc_peer_grading", (636, 724, 2_084)),
-        ("aibs_grants", (26, 72, 216)),
-        ("skating_2018", (48, 250, 2_250)),
-        ("strictly", (9, 1_719, 6_900)),
-        ("nih_r01", (4_555, 2_076, 5_802)),
-        ("vqeg_525_high", (70, 90, 6_300)),
-    ],
-)
-def test_real_tables(folder, sizes):
-    reviews = read_reviews(DATA / folder / "scores.csv", note=pytest.fail)
-    assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == sizes
-    assert reviews.scored.all()
 
 
 def test_what_was_assigned_and_then_scored_is_one_review(tmp_path):

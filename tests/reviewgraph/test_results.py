@@ -46,21 +46,6 @@ every_result = pytest.mark.parametrize("make", RESULTS.values(), ids=list(RESULT
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
 
 
-@every_result
-def test_a_result_is_one_line_a_dictionary_and_a_frame(make: Callable[[Reviews], Result]) -> None:
-    result = make(TABLE)
-    assert repr(result) == f"<{type(result).__name__}: {result.headline()}>"
-    assert len(repr(result)) <= 120
-    assert "\n" not in repr(result)
-    assert json.loads(json.dumps(plain(result.to_dict()))) == plain(result.to_dict())
-    assert result._repr_html_().startswith("<div><")
-    columns = result.to_columns()
-    assert len({len(column) for column in columns.values()}) == 1
-    for backend in ("pandas", "polars", "pyarrow"):
-        frame: Any = result.to_frame(backend=backend)  # type: ignore[arg-type]
-        assert [str(name) for name in (frame.column_names if backend == "pyarrow" else frame.columns)] == list(columns)
-
-
 @every_way
 @every_result
 def test_results_pickle_and_copy(make: Callable[[Reviews], Result], way: Callable[[Any], Any]) -> None:
@@ -147,6 +132,8 @@ def test_a_result_prints_saves_and_compares(make: Callable[[Reviews], Result], t
     # Printed as its page, shown as a line.
     assert str(result) == result.summary().text()
     assert len(str(result).splitlines()) <= 24
+    assert repr(result) == f"<{type(result).__name__}: {result.headline()}>"
+    assert len(repr(result)) <= 120
     assert "\n" not in repr(result)
     assert result.status.text
     assert isinstance(result.reviews, Reviews)
@@ -163,6 +150,7 @@ def test_a_result_prints_saves_and_compares(make: Callable[[Reviews], Result], t
     names = re.findall(r"'(\w+)'", str(caught.value).partition(", found")[0])
     frames = {name: result.to_frame(name, backend="pandas") for name in names}
     assert frames[names[0]].equals(result.to_frame(backend="pandas"))
+    assert list(frames[names[0]].columns) == list(result.to_columns())
     # Files by the end of the name, or none.
     for ending in ("json", "html", "csv", "xlsx"):
         result.save(tmp_path / f"it.{ending}")

@@ -128,40 +128,13 @@ def test_demo_writes_its_table_and_never_over_another(folder: Path) -> None:
     assert "expected no such file" in refused.stderr
 
 
-BAD = {
-    "empty file": (b"", "empty"),
-    "header only": (b"reviewer,item,score\n", "no reviews|header"),
-    "no reviewer column": (b"who knows,item,score\na,1,2\n", "reviewer"),
-    "binary file": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00", "binary"),
-    "ragged rows": (b"reviewer,item,score\na,1,2\na,2\na,3,4,5\n", r"bad\.csv:3[\s\S]*bad\.csv:4"),
-    "duplicate pair": (
-        b"reviewer,item,score\na,1,2\nb,1,2\na,1,3\n",
-        r"bad\.csv:2[\s\S]*bad\.csv:4[\s\S]*--duplicates",
-    ),
-    "infinite score": (b"reviewer,item,score\na,1,inf\n", r"bad\.csv:2[\s\S]*inf"),
-    "words": (b"reviewer,item,score\na,1,good\na,2,bad\n", "--scale"),
-    "not a number": (b"reviewer,item,score\na,1,nan\n", "nan"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_gives_one_message_and_status_two(folder: Path, case: str) -> None:
-    content, expected = BAD[case]
-    Path("bad.csv").write_bytes(content)
-    result = run("check", "bad.csv")
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-
-    assert re.search(expected, result.stderr), result.stderr
-
-
 def test_small_tables_do_not_need_scipy(folder: Path) -> None:
     Path("r.csv").write_text(TABLE)
     script = (
         "import sys\nfrom reviewgraph.cli import main\n"
         "try:\n    main(['check', 'r.csv'])\nexcept SystemExit as end:\n    assert not end.code\n"
-        "print(*sorted({'duckdb', 'scipy', 'pandas', 'pyarrow', 'networkx'} & set(sys.modules)), file=sys.stderr)"
+        "heavy = {'duckdb', 'narwhals', 'networkx', 'pandas', 'pyarrow', 'scipy'}\n"
+        "print(*sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)

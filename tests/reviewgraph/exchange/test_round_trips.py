@@ -83,19 +83,6 @@ def test_there_and_back_nothing_is_lost(road: str, reviews: Reviews) -> None:
     assert content(ROADS[road](reviews)) == content(reviews)
 
 
-@pytest.mark.parametrize("road", ROADS)
-@pytest.mark.parametrize(
-    "reviews",
-    [
-        *(Reviews([], items=[]), Reviews([], items=["p1"]), Reviews([], reviewers=["ann"])),
-        *(Reviews([("a", "a", 0.0)]), Reviews([("a", "a")])),
-    ],
-    ids=["empty", "an item", "a reviewer", "one review", "one planned"],
-)
-def test_the_smallest_tables_survive(road: str, reviews: Reviews) -> None:
-    assert content(ROADS[road](reviews)) == content(reviews)
-
-
 @given(reviews=tables())
 def test_multigraph_has_an_edge_for_each_item_of_two_reviewers(reviews: Reviews) -> None:
     sets = {

@@ -6,7 +6,6 @@ or what is asked. ``python -m tests.reviewgraph.formats.test_cases`` writes it a
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 from reviewgraph import InputError, read_reviews
-from reviewgraph.formats import side
 from reviewgraph.graph import connected_components
 
 SHARED = Path(__file__).parents[4] / "shared"
@@ -47,35 +45,6 @@ def read(saved):
 @pytest.mark.parametrize("saved", SAVED, ids=lambda saved: saved["files"].partition(" ")[0])
 def test_what_is_read_or_asked(saved):
     assert read(saved) == saved
-
-
-def test_the_newest_version_counts_wherever_it_stands():
-    path = path_of("cases/10-revisions-newest-first/revisions.csv")
-    with path.open(newline="") as file:
-        second = {
-            (row["reviewer"], row["paper"]): row["score"] for row in csv.DictReader(file) if row["version"] == "2"
-        }
-    reviews = read_reviews(path, duplicates="last", note=lambda note: None)
-    columns = reviews.to_dict()
-    pairs = zip(columns["reviewer"], columns["item"], strict=True)
-    assert len(second) == 60
-    assert dict(zip(pairs, map("{:g}".format, columns["score"]), strict=True)) == second
-
-
-@pytest.mark.parametrize(
-    ("name", "number"),
-    [
-        ("32-conflict-flag-column/coi_flag.csv", 8),
-        ("32-conflict-flag-column/coi_flag01.csv", 8),
-        ("32-conflict-flag-column/coi_yesno.csv", 12),
-        ("33-conflicts-in-one-cell/coi_cell2.csv", 12),
-        ("33-conflicts-in-one-cell/coi_matrix.csv", 12),
-    ],
-)
-def test_which_pairs_are_conflicts(name, number):
-    conflicts = side.read_conflicts(path_of(f"cases/{name}"), note=lambda note: None)
-    assert len(conflicts.reviewer) == number
-    assert set(conflicts.reviewers) <= {"Alba", "Bryn", "Cleo", "Dara", "Emil", "Fay"}
 
 
 #: What is true of HotCRP's files, and no finding of the audit; and why a file holds no reviews.

@@ -29,7 +29,7 @@ from reviewgraph.graph import DuplicateReview, LabelWarning, keeps
 from reviewgraph.graph.check import violations_of
 from reviewgraph.io import read_reviews
 from reviewgraph.parts.disk import stream_reviews
-from tests.respellings import judged, notes_on_real_tables
+from tests.respellings import judged
 from tests.trials import trials
 
 TABLES = trials(20)
@@ -47,10 +47,6 @@ def run(*words: str) -> Result:
 @pytest.mark.parametrize("number", range(TABLES))
 def test_a_plan_is_that_of_the_table_as_it_is_meant(number: int, tmp_path: Path) -> None:
     assert judged(number, tmp_path) == []
-
-
-def test_real_tables_give_no_note() -> None:
-    assert notes_on_real_tables() == []
 
 
 def test_labels_are_kept_apart_or_joined_as_a_table_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

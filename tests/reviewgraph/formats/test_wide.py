@@ -105,20 +105,6 @@ def test_which_part_is_the_criterion_is_known_or_asked(write, head, people):
 
 
 FORM = "Timestamp,Email Address,{}\n2026/03/01 10:00:00,ann@x.org,3,5\n2026/03/01 10:01:00,bob@x.org,4,\n"
-ANSWERED = [("ann@x.org", "p1", 3.0), ("ann@x.org", "p2", 5.0), ("bob@x.org", "p1", 4.0)]
-
-
-@pytest.mark.parametrize(
-    "questions",
-    [
-        *("Rate each project [p1],Rate each project [p2]", "p1 - Overall,p2 - Overall", "Score (p1),Score (p2)"),
-        *("Wie gut ist [p1]?,Wie gut ist [p2]?", "Notez p1,Notez p2", "p1の評価,p2の評価", "Rating: p1,Rating: p2"),
-    ],
-)
-def test_answers_to_a_form_with_a_column_for_each_paper(write, questions):
-    found, notes = read(write(FORM.format(questions)))
-    assert found == ANSWERED
-    assert notes[1] == "reviews.csv: the papers are the columns 'p1', 'p2'"
 
 
 def test_answers_about_one_paper_are_none(write):

@@ -8,7 +8,6 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 from reviewgraph import Reviews
 from reviewgraph._base import Clock
@@ -22,8 +21,7 @@ from reviewgraph.graph import (
 )
 from reviewgraph.graph.levels import NAMES
 from tests.looks import Looks
-from tests.strategies import Rows, tables, to_reviews
-from tests.trials import examples, trials
+from tests.trials import trials
 
 HOLDS: dict[str, Callable[[Reviews], bool]] = {
     "double": lambda reviews: doubly_connected_components(reviews).covers_all,
@@ -54,14 +52,6 @@ def random_table(rng: np.random.Generator) -> Reviews:
     M, N = rng.integers(1, 10, 2).tolist()
     reviewer, item = np.nonzero(rng.random((M, N)) < rng.uniform(0.2, 0.8))
     return Reviews.from_codes(reviewer, item, reviewers=range(M), items=range(N))
-
-
-@pytest.mark.slow
-@every_level
-@examples(16)
-@given(table=tables())
-def test_losses_are_those_of_removal(level: str, table: tuple[Rows, int]) -> None:
-    check_removals(to_reviews(*table, scored=False), level)
 
 
 @pytest.mark.slow

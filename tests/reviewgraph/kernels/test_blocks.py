@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from reviewgraph import Reviews
 from reviewgraph.graph.closure import repeat_union
-from reviewgraph.graph.components import tie_classes
 from reviewgraph.graph.kernels import blocks
 from reviewgraph.graph.kernels.union_find import point_at_roots, union_ends
 from tests.strategies import Rows, tables, to_reviews
@@ -19,47 +18,6 @@ def closed(reviews: Reviews, class_of: np.ndarray, parent: np.ndarray) -> blocks
     found = blocks.Blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
     found.load()
     return found
-
-
-def by_covers(rows: Rows, class_of: list[int], groups: list[set[int]]) -> set[frozenset[int]]:
-    """Merge components that share items of two classes until none do, one component of two reviewers or more."""
-    groups = [set(group) for group in groups]
-    while True:
-        cover = [set().union(*(rows[j] for j in group)) for group in groups]
-        found = next(
-            (
-                (a, b)
-                for a in range(len(groups))
-                for b in range(a)
-                if len(groups[a]) + len(groups[b]) > 2 and len({class_of[i] for i in cover[a] & cover[b]}) > 1
-            ),
-            None,
-        )
-        if found is None:
-            return set(map(frozenset, groups))
-        groups[found[1]] |= groups.pop(found[0])
-
-
-@pytest.mark.slow
-@given(table=tables(), use_scores=st.booleans(), data=st.data())
-def test_components_merge_by_their_covers(table: tuple[Rows, int], use_scores: bool, data: st.DataObject) -> None:
-    rows, n_items = table
-    reviews = to_reviews(rows, n_items)
-    class_of = tie_classes(reviews) if use_scores else np.arange(n_items)
-    # All who share two items are joined, and some more who have items: each with one before them.
-    able = [[k for k in range(j + 1) if k == j or (rows[k] and rows[j])] for j in range(len(rows))]
-    root = pairs_joined(reviews, class_of)
-    union_ends(root, np.arange(len(rows)), np.array([data.draw(st.sampled_from(some)) for some in able], np.int64))
-    point_at_roots(root)
-    label = root.tolist()
-    groups = [{j for j, one in enumerate(label) if one == root} for root in sorted(set(label))]
-    state = closed(reviews, class_of, root)
-    merges = state.unions()
-    found = state.labels()
-    assert {frozenset(np.flatnonzero(found == root).tolist()) for root in found} == by_covers(
-        rows, class_of.tolist(), groups
-    )
-    assert len(merges) == len(groups) - len(set(found.tolist()))
 
 
 def groups_of(found: blocks.Blocks, n_items: int) -> set[tuple[frozenset[int], frozenset[int]]]:
