@@ -30,7 +30,6 @@ from reviewgraph._base import natural_key
 from reviewgraph.cli import main as command
 from reviewgraph.graph import LabelWarning
 
-REAL = Path(__file__).parents[2] / "shared" / "data"
 #: Eight ways to spell a label otherwise that a person does not see, or takes for the same.
 WAYS: dict[str, Callable[[str], str]] = {
     "capitals": str.upper,

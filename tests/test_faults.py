@@ -43,34 +43,43 @@ SIMULATE = "simulate linear --papers 20 --reviewers 20 -o . --overwrite"
 ACTS = {0: (2,), int(signal.SIGINT): (130,), int(signal.SIGTERM): (-15,), int(signal.SIGKILL): (-9,)}
 
 
+def simulated(place: Path, nth: int, act: int) -> tuple[int, str]:
+    """Run a command in a folder in which something happens, or nothing where ``nth`` is 0; return how it ended."""
+    words = [sys.executable, "-c", AT_CALL, str(nth), str(act), *SIMULATE.split()]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place)}
+    done = subprocess.run(words, cwd=place, capture_output=True, text=True, env=env, check=False)
+    return done.returncode, done.stderr
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in place.iterdir() if file.is_file()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What the command writes where nothing happens."""
+    place = tmp_path_factory.mktemp("whole")
+    assert simulated(place, 0, 0)[0] == 0
+    return contents(place)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("nth", [2, 4, 7, 8, 9, 10, 11])
 @pytest.mark.parametrize("act", ACTS, ids=("a full disk", "Ctrl-C", "SIGTERM", "kill -9"))
 def test_files_are_whole_and_of_one_run_whatever_happens_while_they_are_written(
-    tmp_path: Path, act: int, nth: int
+    tmp_path: Path, whole: dict[str, bytes], act: int, nth: int
 ) -> None:
-    def run(place: Path, nth: int) -> tuple[int, str]:
-        words = [sys.executable, "-c", AT_CALL, str(nth), str(act), *SIMULATE.split()]
-        env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place)}
-        done = subprocess.run(words, cwd=place, capture_output=True, text=True, env=env, check=False)
-        return done.returncode, done.stderr
-
-    def contents(place: Path) -> dict[str, bytes]:
-        return {file.name: file.read_bytes() for file in place.iterdir() if file.is_file()}
-
-    whole, hit = tmp_path / "whole", tmp_path / "hit"
-    for place in (whole, hit):
-        place.mkdir()
-    assert run(whole, 0)[0] == 0
-    old = dict.fromkeys(contents(whole), b"what stood here before")
+    old = dict.fromkeys(whole, b"what stood here before")
     for name, data in old.items():
-        (hit / name).write_bytes(data)
-    status, said = run(hit, nth)
-    left = {name: data for name, data in contents(hit).items() if not (status < 0 and name.startswith(".reviewgraph-"))}
+        (tmp_path / name).write_bytes(data)
+    status, said = simulated(tmp_path, nth, act)
+    left = {
+        name: data for name, data in contents(tmp_path).items() if not (status < 0 and name.startswith(".reviewgraph-"))
+    }
     assert status in (0, *ACTS[act]), said
     assert "Traceback" not in said
     # Files that belong together are of one run, or some are gone.
-    assert all(left[name] == contents(whole)[name] for name in left) or all(left[name] == old[name] for name in left)
+    assert all(left[name] == whole[name] for name in left) or all(left[name] == old[name] for name in left)
 
 
 def test_an_interrupt_while_the_command_loads_ends_it_at_once() -> None:

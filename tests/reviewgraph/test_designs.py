@@ -93,27 +93,6 @@ def test_every_assignment_is_as_likely_as_in_the_paper(
     assert chi2_contingency(table).pvalue > 1e-4
 
 
-@pytest.mark.parametrize(
-    ("design", "naive"),
-    [
-        (random_assignment, naive_designs.random_assignment),
-        (doubly_connected_assignment, naive_designs.doubly_connected_assignment),
-    ],
-)
-def test_reviews_per_item_and_overlaps_agree_with_the_paper(design: Callable[..., Reviews], naive: Naive) -> None:
-    def statistics(assignment: list[set[int]]) -> list[float]:
-        usage = Counter(item for items in assignment for item in items)
-        shared = [len(a & b) for at, a in enumerate(assignment) for b in assignment[:at]]
-        per_item = [sum(count == c for count in usage.values()) / 30 for c in range(1, 9)]
-        return [*per_item, *(sum(value == c for value in shared) / len(shared) for c in range(4)), max(usage.values())]
-
-    rng, tables = np.random.default_rng(11), 300 if NIGHTLY else 150
-    ours = np.array([statistics(sets_of(design(30, 25, 5, rng))) for _ in range(tables)])
-    paper = np.array([statistics(naive(30, [5] * 25, rng)) for _ in range(tables)])
-    spread = np.sqrt((ours.var(0) + paper.var(0)) / tables) + 1e-3
-    assert (np.abs(ours.mean(0) - paper.mean(0)) / spread).max() < 4.5
-
-
 @BOTH
 def test_same_seed_same_assignment_whatever_form_the_load_has(design: Callable[..., Reviews]) -> None:
     one = design(20, 15, 4, np.random.default_rng(3))

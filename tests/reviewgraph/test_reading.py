@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +9,6 @@ from hypothesis import strategies as st
 from reviewgraph import Reviews, read_reviews
 from reviewgraph.graph import DuplicateReview
 from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 def test_a_plan_is_readable_as_reviews_beside_them(write):

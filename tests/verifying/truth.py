@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.naive import PRIME, equations, rank, repeat_union
+from tests.naive import PRIME, equations, rank
+from tests.planner.plans import naive_plans
 from tests.verifying.cases import Case, read
 
 Pair = tuple[str, str]
@@ -51,10 +52,6 @@ def rows_of(score: Scores, reviewers: list[str], items: list[str]) -> list[dict[
     return [{code[what]: value or 0.0 for (who, what), value in score.items() if who == one} for one in reviewers]
 
 
-def cover(rows: list[dict[int, float]], n_items: int, shared: int) -> int:
-    return max((len(set().union(*(rows[j] for j in part))) for part in repeat_union(rows, shared)), default=0)
-
-
 def links(rows: list[dict[int, float]], n_items: int) -> int:
     """Degrees of freedom, by the rank of the equations for random qualities."""
     rng = np.random.default_rng(0)
@@ -64,19 +61,8 @@ def links(rows: list[dict[int, float]], n_items: int) -> int:
 
 
 def at_level(level: str, score: Scores, reviewers: list[str], items: list[str]) -> bool:
-    rows, N = rows_of(score, reviewers, items), len(items)
-    if level == "survives-reviewer":
-        lost = [{pair: v for pair, v in score.items() if pair[0] != who} for who in {who for who, _ in score}]
-        return all(at_level("double", rest, reviewers, items) for rest in [score, *lost])
-    if level == "survives-review":
-        lost = [{pair: v for pair, v in score.items() if pair != one} for one in score]
-        return all(at_level("double", rest, reviewers, items) for rest in [score, *lost])
-    if level == "double":
-        return cover(rows, N, 2) >= N
-    reviewed = {what for _, what in score} >= set(items)
-    if level == "connected":
-        return reviewed and cover(rows, N, 1) >= N
-    return reviewed and any(len(row) >= 2 for row in rows) and links(rows, N) == 0
+    covers = [sum(1 << place for place in row) for row in rows_of(score, reviewers, items)]
+    return naive_plans.LEVELS[level](covers, len(items))
 
 
 # Plans

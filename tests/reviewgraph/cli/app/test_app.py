@@ -455,7 +455,7 @@ def test_of_several_tables_in_a_file_one_is_selected(client: Any, guard: Guard, 
 
 SHARED = Path(os.environ.get("SHARED", ROOT.parent / "shared"))
 CASES = SHARED / "cases"
-EXPORTS = Path(os.environ.get("HOTCRP_EXPORTS", SHARED / "hotcrp/exports")) / "3.4"
+EXPORTS = ROOT / "tests/hotcrp/exports/3.4"
 BEFORE = ("pcassignments", "data", "pcconflicts", "allprefs")
 STAGES = {"stage1": BEFORE, "stage2": (*BEFORE, "scores")}
 
@@ -487,7 +487,6 @@ def test_what_is_refused_has_its_message_and_leaves_the_others_alone(client: Any
 
 @pytest.mark.slow
 @here
-@pytest.mark.skipif(not EXPORTS.is_dir(), reason="there are no exports")
 @pytest.mark.parametrize("stage", STAGES)
 def test_real_exports_end_in_a_verdict_and_in_an_upload(client: Any, guard: Guard, stage: str) -> None:
     paths = [EXPORTS / stage / f"labconf-{name}.csv" for name in STAGES[stage]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import signal
@@ -24,9 +23,11 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 ROOT = Path(__file__).parents[4]
-#: Downloads of a real HotCRP site, where there are any; else the same kinds of files, written here.
-EXPORTS = Path(os.environ.get("HOTCRP_EXPORTS", ROOT.parent / "shared/hotcrp/exports")) / "3.4/stage2"
-NAMES = ("scores", "pcassignments", "data", "pcconflicts")
+#: Downloads of a real HotCRP site.
+EXPORTS = [
+    ROOT / "tests/hotcrp/exports/3.4/stage2" / f"labconf-{name}.csv"
+    for name in ("scores", "pcassignments", "data", "pcconflicts")
+]
 #: Scores of 40 papers that 12 reviewers make comparable.
 ROWS = (f"r{(i * 7 + j * 5) % 12},p{i},{(i * 3 + j * 4) % 5 + 1}" for i in range(40) for j in range(3))
 SCORES = "reviewer,paper,score\n" + "\n".join(ROWS) + "\n"
@@ -35,29 +36,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Ctrl-C is sent as on Linux and macOS"),
 ]
-
-
-@pytest.fixture(scope="module")
-def exports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    found = [EXPORTS / f"labconf-{name}.csv" for name in NAMES]
-    if all(path.is_file() for path in found):
-        return found
-    folder = tmp_path_factory.mktemp("exports")
-    pairs = [(i % 3 + 4 * (i // 12), i // 2 + 1) for i in range(48)]
-    people = [f"r{j}@x.example" for j in range(16)]
-    head = "paper,title,review,reviewername,email,OveMer"
-    scores = [f"{paper},T,{paper}A,R {who},{people[who]},{paper % 5 + 1}" for who, paper in pairs]
-    assigned = [f"{paper},primaryreview,{people[who]},R1,T" for who, paper in pairs]
-    papers = [f"{paper},T,Submitted,,1," for paper in range(1, 26)]
-    tables = (
-        [head, *scores],
-        ["paper,action,email,round,title", *assigned],
-        ["ID,Title,Status,Review,# Reviews,OveMer", *papers],
-        ["paper,title,given_name,family_name,email,conflicttype", f"1,T,A,B,{people[5]},Institutional"],
-    )
-    for name, lines in zip(NAMES, tables, strict=True):
-        (folder / f"labconf-{name}.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    return [folder / f"labconf-{name}.csv" for name in NAMES]
 
 
 class Running:
@@ -113,11 +91,11 @@ def page(browser: Any, running: Running) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def planned(browser: Any, exports: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def planned(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A command whose page has made a plan of the exports, for tests that change nothing; it stays there for others."""
     with started(tmp_path_factory.mktemp("planned") / "tmp") as found:
         with silent(browser, found) as page:
-            add(page, exports)
+            add(page, EXPORTS)
             run(page, "Plan", spare="2")
             run(page, "Calibrate", select="20%", **{"by-group-average": "yes"})
         yield found
@@ -166,7 +144,7 @@ def saved(page: Any, name: str, to: Path) -> bytes:
 
 
 def test_from_exports_to_an_upload_equal_to_the_commands(
-    browser: Any, planned: Running, exports: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Any, planned: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with silent(browser, planned) as page:
         roles = page.locator("select[name=role]").evaluate_all("all => all.map(each => each.value)")
@@ -180,7 +158,7 @@ def test_from_exports_to_an_upload_equal_to_the_commands(
     assert here.count(b"\n") > 3
     folder = tmp_path / "there"
     folder.mkdir()
-    for path in exports:
+    for path in EXPORTS:
         (folder / path.name).write_bytes(path.read_bytes())
     monkeypatch.chdir(folder)
     name, *words = shlex.split(line)
