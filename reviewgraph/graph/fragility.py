@@ -412,9 +412,7 @@ def missing_without_units(
 
 
 def _grown(reviews: Reviews, units: Units, order: IntArray, clock: Clock) -> Blocks:
-    parent = np.arange(reviews.n_reviewers)
-    every = np.arange(reviews.n_items)
-    blocks = Blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, every, parent)
+    blocks = Blocks(reviews.reviewer, reviews.item, reviews.n_reviewers, reviews.n_items)
     for low in range(0, order.size, AT_ONCE):
         clock.check()
         enter_all(blocks, units, order[low : low + AT_ONCE])

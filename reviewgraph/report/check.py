@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.labels import Label
     from reviewgraph.graph.check import Report, Violations
-    from reviewgraph.graph.components import Components, Structure
+    from reviewgraph.graph.components import Structure
     from reviewgraph.graph.precision import Outlook
     from reviewgraph.report.grouping import Grouping
     from reviewgraph.table.reviews import Reviews
@@ -197,13 +197,6 @@ def _sizes(report: Report) -> list[Fact]:
         bare = f"{counted(empty, 'paper has', 'papers have')} none" if empty else "every paper has one or more"
         state = "comparable already" if now.recovery_resilient else "not comparable yet"
         facts.append(Fact("So far", f"{now.reviews.n_reviews:,} of {reviews.n_reviews:,} are in, {bare}; {state}"))
-    if report.scored is not None and report.recovery_resilient and not report.scored_recovery_resilient and not now:
-        largest = counted(report.scored.largest_cover, "paper")
-        groups = f"{counted(len(report.scored), 'group')}, the largest of {largest}"
-        # One group of all papers, no two of which are certain to differ.
-        if report.scored.largest_cover == reviews.n_items:
-            groups = "ties link all papers"
-        facts.append(Fact("Ties", f"equal scores hide scales: {groups}"))
     return facts
 
 
@@ -289,27 +282,9 @@ def _groups(report: Report) -> list[Part]:
             ]
         )
     )
-    if report.scored_recovery_resilient:
-        parts.append(Prose(["By their scores, too, all papers are comparable for certain."]))
-    elif report.scored is not None:
-        parts.append(Prose([_by_scores(report, report.scored)]))
     if len(report.structure.connected) > 1:
         parts.append(_island_list(report.structure))
     return [*parts, *([group_table(grouping)] if len(grouping) else [])]
-
-
-def _by_scores(report: Report, scored: Components) -> str:
-    """Return which groups remain if equal and missing scores count for less."""
-    components = report.structure.doubly_connected
-    alike = scored.cover_sizes.tolist() == components.cover_sizes.tolist()
-    if alike and scored.labels.tolist() == components.labels.tolist() and not components.covers_all:
-        return "By their scores, too, these are the groups."
-    largest = counted(scored.largest_cover, "paper")
-    groups = f"the papers fall into {counted(len(scored), 'group')}, the largest of {largest}"
-    if scored.largest_cover == report.reviews.n_items:
-        groups = "ties link all papers"
-    hide = "equal scores" if report.as_of_now is None else "missing scores, and equal ones,"
-    return f"By their scores {groups}: {hide} do not show how widely a reviewer spreads them."
 
 
 def _island_list(structure: Structure) -> Listed:
