@@ -105,18 +105,12 @@ class Components(Result):
         {('reviewer', 'ann'): 0, ('reviewer', 'bob'): 1, ('item', 'p1'): 0, ('item', 'p2'): 1}
         """
         table = self.reviews
-        component_of: dict[Any, int] = {
-            ("reviewer", label): code for label, code in zip(table.reviewers, self.labels.tolist(), strict=True)
-        }
-        if self.item_labels.size:
-            item = self.item_labels
-        else:
-            item = np.full(table.n_items, -1, np.int64)
-            for component in self.largest_first[::-1].tolist():
-                item[self.cover_item[self.cover_start[component] : self.cover_start[component + 1]]] = component
-        return component_of | {
-            ("item", label): code for label, code in zip(table.items, item.tolist(), strict=True) if code >= 0
-        }
+        nodes = {("reviewer", label): code for label, code in zip(table.reviewers, self.labels.tolist(), strict=True)}
+        component_of = np.full(table.n_items, -1, np.int64)
+        for component in self.largest_first[::-1].tolist():
+            component_of[self.covers[component]] = component
+        covered = np.flatnonzero(component_of >= 0).tolist()
+        return nodes | {("item", table.items[code]): int(component_of[code]) for code in covered}
 
     def headline(self) -> str:
         """Return both in words."""
@@ -220,7 +214,7 @@ def connected_components(reviews: ReviewsLike) -> Components:
 
 def _numbered(first: IntArray) -> IntArray:
     """Return the number of the set of each member, sets being in the order of their first members, ``first``."""
-    return (np.cumsum(first == np.arange(first.size)) - 1)[first]  # type: ignore[no-any-return]
+    return (np.cumsum(first == np.arange(first.size)) - 1)[first]
 
 
 @checked

@@ -23,6 +23,8 @@ if not cython.compiled:
     from reviewgraph.graph.kernels.signals import heed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reviewgraph._base.arrays import BoolArray, IntArray
 
 #: The value of an empty slot of the table; others hold block * N + item.
@@ -37,6 +39,8 @@ CHANGING = (
     *("reviewer", "item", "parent", "fellow", "first", "length", "weight", "covered", "following", "top", "beside"),
     *("table", "brought", "shared_u", "shared_v", "trail", "queue", "queued", "waits", "seen", "met"),
 )
+#: Units of a range that are divided without a look at the clock.
+LOOKED_AT = 64
 
 
 class Blocks:
@@ -445,17 +449,15 @@ class Units:
         self.review = review
 
 
-class Frames:
-    """A stack of nested ranges, the whole of ``size`` units first, then each a half of the previous one."""
+class Losses:
+    """The required items, and how many of them lie outside the best block without each unit, ``missing``."""
 
-    def __init__(self, size: int, most: int) -> None:
-        self.low, self.high = np.zeros((2, 70), np.int64)
-        self.turn = np.zeros(70, np.int64)  # 0 before either half, 1 after the first, 2 after both
-        self.trail = np.zeros(70, np.int64)  # Length of the trail when it began
-        self.most = np.zeros(70, np.int64)  # Items of the largest cover then
-        self.depth = 0  # -1 at the end
-        self.high[0] = size
-        self.most[0] = most
+    def __init__(self, required: BoolArray, n_units: int, n_blocks: int) -> None:
+        self.required = required
+        self.total = int(required.sum())
+        self.missing = np.zeros(n_units, np.int64)
+        # Of each block, where not all items are required: otherwise the covers of those that grow are known
+        self.count = np.zeros(n_blocks if self.total < required.size else 0, np.int64)
 
 
 def enter_units(blocks: Blocks, units: Units, order: IntArray, low: int, high: int) -> int:
@@ -516,13 +518,12 @@ def certify(blocks: Blocks, required: BoolArray, needed: BoolArray, wanted: Bool
     return True
 
 
-def most_covered(blocks: Blocks, required: BoolArray, count: IntArray) -> int:
-    """Return the most required items that a block covers; ``count`` is scratch space, shape (M,)."""
+def most_covered(blocks: Blocks, losses: Losses) -> int:
+    """Return the most required items that a block covers."""
     most = 0
-    for block in range(len(count)):
-        count[block] = 0
-    for thing in range(len(required)):
-        if not required[thing]:
+    losses.count[:] = 0
+    for thing in range(len(losses.required)):
+        if not losses.required[thing]:
             continue
         blocks.scans += 1
         review = blocks.top[thing]
@@ -530,58 +531,50 @@ def most_covered(blocks: Blocks, required: BoolArray, count: IntArray) -> int:
             block = blocks.root_of(blocks.reviewer[review])
             if blocks.seen[block] != blocks.scans:
                 blocks.seen[block] = blocks.scans
-                count[block] += 1
-                most = max(most, count[block])
+                losses.count[block] += 1
+                most = max(most, losses.count[block])
             review = blocks.beside[review]
     return most
 
 
 def divide(
-    blocks: Blocks, units: Units, order: IntArray, required: BoolArray, frames: Frames, missing: IntArray, steps: int
-) -> None:
-    """Count the required items outside the best block without each unit of ``order``; all other units have entered.
+    blocks: Blocks,
+    units: Units,
+    losses: Losses,
+    order: IntArray,
+    low: int,
+    high: int,
+    most: int,
+    check: Callable[[], None],
+) -> int:
+    """Count what is missing without each unit of a range of ``order``; all others have entered.
 
-    Stops after ``steps`` steps, and is resumed until ``frames.depth`` is -1. At a node everything outside its range has
-    entered; it enters one half, visits the other, and undoes. So each review enters O(log U) times. A node at which a
-    block covers all required items clears its whole range.
+    ``most`` items of the largest cover are known. One half of the range enters, the other is divided, and what entered
+    is undone: each review enters O(log U) times. Where a block covers all required items, the whole range is cleared.
     """
-    count = np.empty(len(blocks.parent), np.int64)
-    total = 0
-    for thing in range(len(required)):
-        total += required[thing]
-    # Where all items are required, the covers of the blocks that grow are known.
-    partial = total < len(required)
+    if high - low >= LOOKED_AT:
+        with cython.gil:
+            check()
+    if len(losses.count) > 0:
+        most = most_covered(blocks, losses)
+    if most == losses.total or low == high:
+        return 0
+    if high - low == 1:
+        losses.missing[order[low]] = losses.total - most
+        return 0
+    middle = (low + high) // 2
+    before = blocks.n_trail
+    covered = enter_units(blocks, units, order, middle, high)
+    divide(blocks, units, losses, order, low, middle, max(most, covered), check)
+    blocks.undo(before)
+    covered = enter_units(blocks, units, order, low, middle)
+    divide(blocks, units, losses, order, middle, high, max(most, covered), check)
+    blocks.undo(before)
+    return 0
+
+
+def divide_all(blocks: Blocks, units: Units, losses: Losses, order: IntArray, check: Callable[[], None]) -> None:
+    """Count what is missing without each unit of ``order``; ``check`` is called now and then, and may raise."""
+    most = int(np.asarray(blocks.covered).max(initial=0))
     with cython.nogil:
-        if partial and frames.depth == 0 and frames.turn[0] == 0:
-            frames.most[0] = most_covered(blocks, required, count)
-        while frames.depth >= 0 and steps > 0:
-            steps -= 1
-            depth = frames.depth
-            low = frames.low[depth]
-            high = frames.high[depth]
-            if frames.turn[depth] > 0:
-                blocks.undo(frames.trail[depth])
-            if frames.turn[depth] == 2 or frames.most[depth] == total or low == high:
-                frames.depth -= 1
-                continue
-            if high - low == 1:
-                missing[order[low]] = total - frames.most[depth]
-                frames.depth -= 1
-                continue
-            # Visit the first half with the second one entered, then the second with the first.
-            frames.trail[depth] = blocks.n_trail
-            middle = (low + high) // 2
-            if frames.turn[depth] == 0:
-                most = enter_units(blocks, units, order, middle, high)
-                frames.low[depth + 1] = low
-                frames.high[depth + 1] = middle
-            else:
-                most = enter_units(blocks, units, order, low, middle)
-                frames.low[depth + 1] = middle
-                frames.high[depth + 1] = high
-            if partial:
-                most = most_covered(blocks, required, count)
-            frames.most[depth + 1] = max(frames.most[depth], most)
-            frames.turn[depth] += 1
-            frames.turn[depth + 1] = 0
-            frames.depth += 1
+        divide(blocks, units, losses, order, 0, len(order), most, check)
