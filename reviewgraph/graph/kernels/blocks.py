@@ -188,27 +188,33 @@ class Blocks:
     def enter_row(self, low: int, high: int) -> None:
         """Enter the reviews from ``low`` to ``high`` of a reviewer without others, and close the blocks."""
         block = self.reviewer[low]
+        weight = 0
         for review in range(low, high):
-            self.cover(block, review)
-            self.add_to_lists(block, review)
-            self.note(4 * review + ENTERED)
+            weight += self.degree[self.item[review]]
         self.scans += 1
         self.seen[block] = self.scans
+        joined = False
         for review in range(low, high):
             self.compared += 1
             heed(self.compared)
+            # Once the row has joined a block, most of the rest is covered, or compared as any new item.
+            if joined:
+                self.enter(review)
+                continue
             thing = self.item[review]
+            self.cover(block, review)
+            self.add_to_lists(block, review)
+            self.note(4 * review + ENTERED)
             # An item with many more reviews than the others of the row is compared by way of these, by hash.
-            if self.degree[thing] > 4 * (self.weight[block] - self.degree[thing]):
+            if self.degree[thing] > 4 * (weight - self.degree[thing]):
                 self.wait(review)
                 continue
             other = self.meet(block, thing)
             if other >= 0:
-                # What is new to the longer one waits; and of the row, if it is that one, what was not compared.
+                joined = True
                 if self.absorb(block, other, self.met[other], thing) == block:
-                    for later in range(review, high):
-                        self.wait(later)
-                break
+                    self.wait(review)
+                self.compare()
         self.compare()
 
     def meet(self, block: int, thing: int) -> int:
