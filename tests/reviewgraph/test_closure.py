@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews
-from reviewgraph._verify.graphs import groups
 from reviewgraph.graph import Components, connected_components, doubly_connected_components, random_assignment
 from reviewgraph.graph.closure import Group, repeat_union, replay
 from tests import naive
@@ -46,9 +45,6 @@ def test_kernels_return_the_components_of_the_reference(table: tuple[Rows, int])
     reviews, own = to_reviews(rows, n_items), dict(enumerate(rows))
     assert of_kernels(doubly_connected_components(reviews)) == of_reference(repeat_union(own).components)
     assert of_kernels(connected_components(reviews)) == of_reference(repeat_union(own, 1).components)
-    scores = {(j, i): score for j, row in enumerate(rows) for i, score in row.items()}
-    scored = groups({j: set(row) for j, row in own.items()}, range(n_items), scores)
-    assert of_kernels(doubly_connected_components(reviews, use_scores=True)) == of_reference(scored)
 
 
 @given(tables())
