@@ -23,43 +23,6 @@ def repeat_union(rows: Sequence[Iterable[int]], shared: int) -> list[list[int]]:
     return sorted(sorted(members) for members, _ in parts)
 
 
-def tie_classes(rows: Sequence[dict[int, float]], n_items: int) -> list[int]:
-    """Class of each item: items that some reviewer scored alike, transitively."""
-    label = list(range(n_items))
-    for _ in range(n_items):
-        for row in rows:
-            for u, v in combinations(row, 2):
-                if row[u] == row[v]:
-                    label[u] = label[v] = min(label[u], label[v])
-    return label
-
-
-def scored_union(rows: Sequence[dict[int, float]], n_items: int) -> list[list[int]]:
-    """Merge by conditions (a) and (b) of the score-aware closure, over and over."""
-    label = tie_classes(rows, n_items)
-    parts = [{reviewer} for reviewer in range(len(rows))]
-
-    def joined(left: set[int], right: set[int]) -> bool:
-        for a in left:
-            for b in right:
-                for u, v in combinations(sorted(set(rows[a]) & set(rows[b])), 2):
-                    if rows[a][u] != rows[a][v] and rows[b][u] != rows[b][v]:
-                        return True
-        cover = [set().union(*(rows[j] for j in part)) for part in (left, right)]
-        return len({label[i] for i in cover[0] & cover[1]}) >= 2
-
-    merged = True
-    while merged:
-        merged = False
-        for a, b in combinations(range(len(parts)), 2):
-            if joined(parts[a], parts[b]):
-                parts[a] |= parts[b]
-                del parts[b]
-                merged = True
-                break
-    return sorted(sorted(part) for part in parts)
-
-
 def equations(rows: Sequence[Iterable[int]], quality: Sequence[int]) -> list[list[int]]:
     """Rows of ``z_i - s_j x_i - t_j = 0`` over (z, s, t), for reviewers of two or more reviews."""
     n_items, n_reviewers = len(quality), len(rows)

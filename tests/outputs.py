@@ -44,7 +44,7 @@ CHECKS = [
     "check reviews.csv -o groups.csv --html page.html",
     "check reviews.csv --html page.html --anonymous --select 20%",
     "check reviews.csv --fragile --missing 0.05 --json",
-    "check reviews.csv --require double --use-scores",
+    "check reviews.csv --require double",
     "check reviews.csv --like reviews.csv --select 5 --json",
 ]
 CALIBRATIONS = [

@@ -90,7 +90,7 @@ CHECKS = [
     "",
     "--items items.csv --fragile --missing missing.csv",
     "--gone gone.csv --conflicts conflicts.csv --reviewers people.csv --load 2 --demand 4 --items items.csv",
-    "--require double --use-scores --select 3 --like joined.csv",
+    "--require double --select 3 --like joined.csv",
 ]
 PLANS = [
     "",

@@ -71,7 +71,6 @@ REFUSED = [
     "check planned.csv",
     "check two.csv --columns rater=who",
     "check two.csv --select 0",
-    "check two.csv --use-scores --require survives-review",
     "plan two.csv --rounds 2",
     "plan two.csv --to cmt",
     "plan two.csv --to cmt -o out.xml",

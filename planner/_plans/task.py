@@ -160,8 +160,8 @@ def new_task(constraints: Constraints, most: int) -> Task:
 def closed_blocks(start: IntArray, item: IntArray, n_items: int) -> Blocks:
     """Return blocks that cannot be joined; block b covers ``item[start[b]:start[b + 1]]``, ascending."""
     every = np.arange(start.size - 1)
-    blocks = Blocks(np.repeat(every, np.diff(start)), item, start, np.arange(n_items), every)
-    blocks.load()
+    blocks = Blocks(np.repeat(every, np.diff(start)), item, every.size, n_items)
+    blocks.enter_rows()
     return blocks
 
 

@@ -64,7 +64,7 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
         "--missing": _OF_CHECK,
         "--keep": _OF_CHECK,
         "--discussion": "leave it out, and hold back reviews of --max-reviews for what is discussed instead",
-        "--use-scores": "leave it out; check --use-scores tells what tied scores leave apart",
+        "--use-scores": "leave it out; who reviews what decides the level",
         "--same-for": "leave it out; --min-reviews gives all papers a number of reviews first",
         "--after": "give the files of earlier rounds with REVIEWS, and what is left with --rounds and --max-reviews",
         "--worth": "leave it out; the column saves has what each review is expected to avoid",

@@ -104,8 +104,7 @@ class Case:
 
     def covers(self) -> list[list[int]]:
         number = {item: place for place, item in enumerate(self.base.items)}
-        components = groups(self.base.rows(), self.base.items)
-        return [sorted(number[item] for item in group.items) for group in components]
+        return [sorted(number[item] for item in group.items) for group in groups(self.base.rows())]
 
     def replayed(self, pairs: Iterable[Pair], merges: Iterable[Any]) -> tuple[int, set[str]]:
         """Replay merges (a, b, u, v) of the groups of reviewers a and b, which both cover items u and v, by number.

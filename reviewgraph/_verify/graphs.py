@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
     Rows = Mapping[Any, Set[Any]]
-    Scores = Mapping[tuple[Any, Any], Any]
 
 
 def pieces(rows: Rows, items: Sequence[Any]) -> Classes:
@@ -44,72 +42,25 @@ def pieces(rows: Rows, items: Sequence[Any]) -> Classes:
     return classes
 
 
-def tie_classes(score: Scores, items: Sequence[Any]) -> Classes:
-    """Return classes of items that some reviewer scored alike."""
-    classes = Classes(items)
-    first = dict[tuple[str, Any], str]()
-    for (reviewer, item), value in score.items():
-        classes.join(item, first.setdefault((reviewer, value), item))
-    return classes
-
-
 def largest_cover(components: Iterable[Group]) -> int:
     return max((len(group.items) for group in components), default=0)
 
 
-def groups(rows: Rows, items: Sequence[Any], score: Scores | None = None) -> list[Group]:
+def groups(rows: Rows) -> list[Group]:
     """Return the doubly connected components: groups of reviewers merge while their items share two.
 
-    With ``score``, tied scores carry no scale: the two shared items must be of two tie classes, or two reviewers, one
-    of each group, must both have scored the two, each differently.
-
-    >>> table = {"ann": {"p", "q"}, "bob": {"p", "q", "r"}, "cleo": {"r"}}
-    >>> sorted(len(group.items) for group in groups(table, "pqr"))
+    >>> sorted(len(group.items) for group in groups({"ann": {"p", "q"}, "bob": {"p", "q", "r"}, "cleo": {"r"}}))
     [1, 3]
     """
-    if score is None:
-        return repeat_union(rows).components
-    classes = tie_classes(score, items)
-    # Pairs of reviewers who both scored some two items, each of them differently, are joined at the start.
-    holders: dict[str, list[str]] = {}
-    for reviewer, item in score:
-        holders.setdefault(item, []).append(reviewer)
-    shared: dict[tuple[str, str], list[str]] = {}
-    for item, who in holders.items():
-        for pair in combinations(sorted(who), 2):
-            shared.setdefault(pair, []).append(item)
-    joined = []
-    for (a, b), common in shared.items():
-        if any(score[a, u] != score[a, v] and score[b, u] != score[b, v] for u, v in combinations(common, 2)):
-            joined.append((a, b))
-    return repeat_union(rows, class_of={item: classes.of(item) for item in items}, joined=joined).components
-
-
-def differ_by(
-    rows: Rows, items: Sequence[Any], score: Mapping[Any, Any] | None
-) -> Callable[[Any, Any, Any, Any], bool]:
-    """Return the test whether items u and v carry a scale between the reviewers a and b of a merge.
-
-    With scores their tie classes must differ, or a and b themselves have scored both, each differently.
-    """
-    if score is None:
-        return lambda a, b, u, v: bool(u != v)
-    classes = tie_classes(score, items)
-
-    def apart(reviewer: Any, u: Any, v: Any) -> bool:
-        own = rows[reviewer]
-        return u in own and v in own and bool(score[reviewer, u] != score[reviewer, v])
-
-    return lambda a, b, u, v: classes.of(u) != classes.of(v) or (apart(a, u, v) and apart(b, u, v))
+    return repeat_union(rows).components
 
 
 @checked
-def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = False) -> IntArray:
+def verify_merges(reviews: ReviewsLike, merges: IntArray) -> IntArray:
     """Replay a certificate without the algorithm that made it; returns the labels it proves.
 
-    Every row (a, b, u, v) must join two different components by two witness items: both covers hold u and v
-    (and with ``use_scores`` the items are of different tie classes, or the reviewers a and b themselves scored
-    both, each differently). Takes time near-linear in the number of reviews.
+    Every row (a, b, u, v) must join two different components by two witness items: both covers hold u and v. Takes
+    time near-linear in the number of reviews.
 
     Parameters
     ----------
@@ -117,8 +68,6 @@ def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = 
         Who reviews what, or a data frame of it.
     merges
         Shape (K, 4): rows of two reviewers and two witness items, by code.
-    use_scores
-        Whether the witnesses must have different scores.
 
     Returns
     -------
@@ -139,22 +88,18 @@ def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = 
     [0, 0]
     """
     table = as_reviews(reviews)
-    counted = table.only_scored() if use_scores else table
     if merges.ndim != 2 or merges.shape[1] != len(("a", "b", "u", "v")):
         message = f"merges: expected rows (a, b, u, v), found an array of shape {merges.shape}"
         raise InputError(message)
     # Merges name reviewers that are there.
-    size = counted.n_reviewers
+    size = table.n_reviewers
     steps = merges.tolist()
     for row, (a, b, _, _) in enumerate(steps):
         if not (0 <= a < size and 0 <= b < size):
             message = f"merges: row {row} names reviewers {a} and {b}, expected codes from 0 to {size - 1}"
             raise CertificateError(message)
     # Replay them by codes, and number the components that they lead to.
-    rows = {j: set(counted.items_of(j).tolist()) for j in range(size)}
-    pairs = zip(counted.reviewer.tolist(), counted.item.tolist(), strict=True)
-    score = dict(zip(pairs, counted.score.tolist(), strict=True)) if use_scores else None
-    wrong, components = replay(rows, steps, differ_by(rows, range(counted.n_items), score))
+    wrong, components = replay({j: set(table.items_of(j).tolist()) for j in range(size)}, steps)
     if wrong >= 0:
         a, b, u, v = steps[wrong]
         message = f"merges: row {wrong} does not join the components of reviewers {a} and {b} by items {u} and {v}"
@@ -173,7 +118,7 @@ def missing_links(rows: Rows, items: Sequence[Any]) -> int:
     >>> missing_links({"ann": {"p", "q"}, "bob": {"q", "r"}}, "pqr")
     1
     """
-    bodies = [group.items for group in groups(rows, items) if len(group.items) >= 2]
+    bodies = [group.items for group in groups(rows) if len(group.items) >= 2]
     # A doubly connected group is as rigid as one reviewer of all its items.
     game = _Pebbles([*((item, 1) for item in items), *((("reviewer", number), 2) for number in range(len(bodies)))])
     rank = sum(game.add(("reviewer", number), item) for number, own in enumerate(bodies) for item in sorted(own))
@@ -311,15 +256,7 @@ def is_connected(table: Table) -> bool:
 
 def is_double(table: Table) -> bool:
     """Whether one doubly connected component covers all items."""
-    return largest_cover(groups(table.rows(), table.items)) >= len(table.items)
-
-
-def is_double_by_scores(table: Table) -> bool:
-    """Whether one component, where ties carry no scale, covers all items, of two tie classes or more."""
-    scored = table.scored()
-    items = table.items
-    covered = largest_cover(groups(scored.rows(), items, scored.score)) >= len(items)
-    return covered and (len(items) < 2 or len(tie_classes(scored.score, items)) > 1)
+    return largest_cover(groups(table.rows())) >= len(table.items)
 
 
 def is_recoverable(table: Table) -> bool:

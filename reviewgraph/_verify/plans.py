@@ -18,7 +18,6 @@ from reviewgraph._verify.graphs import (
     groups,
     highest_level,
     is_double,
-    is_double_by_scores,
     is_recoverable,
     largest_cover,
     missing_links,
@@ -184,19 +183,11 @@ def verify_check(answer: Answer, table: Table) -> Findings:
     partly = 0 < len(scored.score) < len(table.score)
     if findings.same("as_of_now", "as_of_now" in answer.content, partly) and partly:
         _structure(findings, scored, "as_of_now.")
-    # Components by the scores, where ties carry no scale.
-    any_scored = bool(scored.score)
-    if findings.same("scored", "scored" in answer.content, any_scored) and any_scored:
-        components = groups(scored.rows(), scored.items, scored.score)
-        findings.value("scored.doubly_connected.components", len(components))
-        findings.value("scored.doubly_connected.largest_cover", largest_cover(components))
-        findings.value("scored.recovery_resilient", is_double_by_scores(scored))
-        findings.check("components by the scores, where ties carry no scale")
     return findings
 
 
 def _structure(findings: Findings, table: Table, prefix: str) -> None:
-    components = groups(table.rows(), table.items)
+    components = groups(table.rows())
     findings.value(prefix + "reviewers", len(table.reviewers))
     findings.value(prefix + "items", len(table.items))
     findings.value(prefix + "reviews", len(table.score))

@@ -235,7 +235,8 @@ class PlainRules:
         if self._fixed_loads[reviewer] >= self.spare.get(reviewer, math.inf):
             return []
         closed = self._closed_items.get(reviewer, ())
-        items = [item for item in self._unfilled_items if item not in closed]
+        most = math.inf if self.max_per_item is None else self.max_per_item
+        items = [item for item in self.table.items if item not in closed and self._fixed_limits[item] < most]
         if self.allowed is None and self.willing is None and not self.panels:
             return items
         return [item for item in items if self.why_barred((reviewer, item), self.fixed) is None]
@@ -256,11 +257,6 @@ class PlainRules:
     @cached_property
     def _fixed_limits(self) -> Counter[str]:
         return Counter(item for _, item in self.fixed)
-
-    @cached_property
-    def _unfilled_items(self) -> list[str]:
-        most = math.inf if self.max_per_item is None else self.max_per_item
-        return [item for item in self.table.items if self._fixed_limits[item] < most]
 
     @cached_property
     def _closed_items(self) -> dict[str, set[str]]:

@@ -27,7 +27,7 @@ from reviewgraph.cli.options import (
 )
 from reviewgraph.cli.output import expect_table, refusing, write_table
 from reviewgraph.cli.session import Session, pass_session
-from reviewgraph.graph.levels import ALL_NAMES, Connected, described
+from reviewgraph.graph.levels import ALL_NAMES, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,7 +98,7 @@ def _check_parts(
         write_whole(options["output"], csv_parts(connection.blocks()))
 
     def compose(shown: Connection, _: Codes | None) -> Page:
-        return _with_level(shown._page(), require, reached=reached, use_scores=False)
+        return _with_level(shown._page(), require, reached=reached)
 
     session.answer(connection, None, compose, holds=reached)
 
@@ -107,6 +107,7 @@ def _check_parts(
     cls=Command,
     gone={
         **dict.fromkeys(("--noise", "--severity", "--stretch"), _INSTEAD),
+        "--use-scores": "leave it out; the line So far is about the reviews with scores",
         "--gone-after": "list the reviewers who are late in a file and give it with --gone",
     },
     epilog=examples(
@@ -130,12 +131,6 @@ def _check_parts(
     everyday=True,
     type=click.Choice(ALL_NAMES),
     help=f"Exit with status 1 if this level is missed. {described()}.",
-)
-@option(
-    "Level",
-    "--use-scores",
-    is_flag=True,
-    help="Take scores into account for the required level, not only who reviews what.",
 )
 @option(
     "Assumptions",
@@ -190,7 +185,6 @@ def check(
     /,
     reviews: Reviews,
     require: str | None,
-    use_scores: bool,
     like: str | None,
     select: int | str,
     fragile: bool | None,
@@ -217,15 +211,13 @@ def check(
     report = examine(reviews, last_year, None, n_selected, fragile, missing, **duties, gone=gone)
 
     # Without --require no level is missed.
-    reached = report.reaches(cast("Any", require or Connected.name), use_scores=use_scores)
-    holds = reached or not require
+    reached = not require or report.reaches(cast("Any", require))
     if output:
         write_table(output, report.structure.groups())
     asked = "conflicts" in duties and are_asked_about(
         duties["conflicts"], reviews.reviewer_code, reviews.item_code, session.spellings
     )
-    # No plan corrects ties of scores.
-    missed = None if reached or (require and report.reaches(cast("Any", require))) else require
+    missed = None if reached else require
 
     def compose(shown: Report, codes: Codes | None) -> Page:
 
@@ -236,25 +228,24 @@ def check(
             }
             shown = replace(shown, missing=by_code)
         return replace(
-            _with_level(shown._page(), require, reached=reached, use_scores=use_scores),
+            _with_level(shown._page(), require, reached=reached),
             **_next(session, report, missed, asked=asked),
             subject=session.table(),
         )
 
-    session.answer(report, reviews, compose, holds=holds)
+    session.answer(report, reviews, compose, holds=reached)
 
 
-def _with_level(page: Page, required: str | None, *, reached: bool, use_scores: bool) -> Page:
+def _with_level(page: Page, required: str | None, *, reached: bool) -> Page:
     """Return the page with whether a required level is reached: in the verdict where it is missed."""
     from reviewgraph._base.page import Fact
 
     if required is None:
         return page
-    going_by = ", going by the scores" if use_scores else ""
     if reached:
-        return replace(page, facts=[*page.facts, Fact("Required", f"{required}{going_by}: reached")])
+        return replace(page, facts=[*page.facts, Fact("Required", f"{required}: reached")])
     state = f"{page.verdict[0].lower()}{page.verdict[1:]} {page.summary}"
-    return replace(page, good=False, verdict="Level missed:", summary=f"{required}{going_by}; {state}")
+    return replace(page, good=False, verdict="Level missed:", summary=f"{required}; {state}")
 
 
 def _next(session: Session, report: Report, missed: str | None, *, asked: bool) -> dict[str, Any]:
@@ -280,7 +271,7 @@ def _next(session: Session, report: Report, missed: str | None, *, asked: bool) 
         return {"uploads": [Fact("Then", f"check again, with --items {report.reviews.origin.unlisted.beside}")]}
     late = report.reviews.n_reviews - int(report.reviews.scored.sum())
     calibrate = Next.of("calibrate", table)
-    if report.scored is None:
+    if not report.reviews.scored.any():
         return {"uploads": [Fact("Then", f"{calibrate.command}, once the scores are in")]}
     those = "the missing review is" if late == 1 else f"the {late:,} missing reviews are"
     why = f"better once {those} in; if some will not arrive, check --gone FILE" if late else ""

@@ -15,7 +15,7 @@ from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, UNKNOWN
 from reviewgraph.formats.side import DEMAND, LOAD
-from reviewgraph.graph.components import doubly_connected_components, structure_of
+from reviewgraph.graph.components import structure_of
 from reviewgraph.graph.connection import Connection, check_parts
 from reviewgraph.graph.fragility import fragile, keeps
 from reviewgraph.graph.levels import Connected, LevelName, level_named
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph._base.labels import Label
-    from reviewgraph.graph.components import Components, Structure
+    from reviewgraph.graph.components import Structure
     from reviewgraph.graph.fragility import Fragile, Keeps
     from reviewgraph.graph.precision import Outlook
     from reviewgraph.io.rules import Rules
@@ -191,8 +191,6 @@ class Report(Result):
         Components, missing links and levels if all reviews arrive.
     as_of_now
         The same for the reviews with scores, where some have none.
-    scored
-        Components by the scores themselves, ties carrying no scale, where there are scores.
     assumptions
         Standard deviations behind expected errors.
     n_selected
@@ -213,7 +211,6 @@ class Report(Result):
 
     structure: Structure
     as_of_now: Structure | None
-    scored: Components | None
     assumptions: Assumptions = field(default_factory=Assumptions)
     n_selected: int | None = None
     look: bool | None = None
@@ -265,21 +262,14 @@ class Report(Result):
         """The name of the highest level that holds for the structure, or None."""
         return self.structure.level
 
-    @cached_property
-    def scored_recovery_resilient(self) -> bool:
-        """Whether the scores themselves make all items comparable for certain; false without scores."""
-        return self.scored is not None and self.scored.covers_all
-
     @checked
-    def reaches(self, level: LevelName, *, use_scores: bool = False) -> bool:
-        """Whether a level holds; with ``use_scores`` by reviews with scores alone and, where ties matter, by ties.
+    def reaches(self, level: LevelName) -> bool:
+        """Whether a level holds.
 
         Parameters
         ----------
         level
             Name of the level.
-        use_scores
-            Whether only reviews with scores count and, for levels where ties matter, tied scores do not link.
 
         Returns
         -------
@@ -289,7 +279,7 @@ class Report(Result):
         Raises
         ------
         InputError
-            If the table has no scores to use, the level cannot use scores, or no level has the name.
+            If no level has the name.
 
         Examples
         --------
@@ -298,16 +288,7 @@ class Report(Result):
         >>> report.reaches("connected"), report.reaches("double")
         (True, False)
         """
-        chosen = level_named(level)
-        if not use_scores:
-            return chosen.holds(self.structure)
-        if chosen.outlives:
-            message = f"use_scores: expected a level that goes by scores, found {chosen.name!r}; ask without use_scores"
-            raise InputError(message)
-        if self.scored is None:
-            message = "use_scores: expected a table with scores, found planned reviews only"
-            raise InputError(message)
-        return self.scored_recovery_resilient if chosen.heeds_ties else chosen.holds(self.as_of_now or self.structure)
+        return level_named(level).holds(self.structure)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""
@@ -319,9 +300,6 @@ class Report(Result):
         report["keeps"] = None if self.keeps is None else self.keeps.to_dict()["levels"]
         if self.as_of_now is not None:
             report["as_of_now"] = self.as_of_now.to_dict()
-        if self.scored is not None:
-            resilient = {"recovery_resilient": self.scored_recovery_resilient}
-            report["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
         if self.violations is not None:
             report["violations"] = self.violations.to_dict()
         return {**report, **self.reviews.origin.to_dict()}
@@ -441,7 +419,6 @@ def check(
     return Report(
         structure=structure_of(reviews),
         as_of_now=structure_of(reviews.only_scored()) if 0 < n_scored < reviews.n_reviews else None,
-        scored=doubly_connected_components(reviews, use_scores=True) if n_scored else None,
         assumptions=assumed(like, assumptions),
         n_selected=None if n_selected is None else selected_of(n_selected, reviews.n_items),
         look=fragile,

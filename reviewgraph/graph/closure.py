@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+    from collections.abc import Collection, Hashable, Iterable, Mapping
 
 
 if TYPE_CHECKING:
@@ -56,13 +56,10 @@ class Classes:
         return sum(name == up for name, up in self._up.items())
 
 
-def repeat_union(
-    rows: Rows, shared: int = 2, *, class_of: Mapping[Any, Any] | None = None, joined: Iterable[tuple[Any, Any]] = ()
-) -> Closure:
+def repeat_union(rows: Rows, shared: int = 2) -> Closure:
     """Merge components while their covers share items: two for Repeat-Union2, one for Repeat-Union.
 
-    ``rows`` are the items of each reviewer. With ``class_of`` (of each item) shared items count once per class. Pairs
-    of reviewers in ``joined`` are in one component from the start.
+    ``rows`` are the items of each reviewer.
 
     Ann and Bob share two papers; Cleo shares one with each of them, and so two with their component.
 
@@ -77,8 +74,6 @@ def repeat_union(
     merges = list[tuple[Any, ...]]()
     cover: dict[Any, dict[Any, None]] = {reviewer: {} for reviewer in rows}
     holders: dict[Any, dict[Any, None]] = {item: {} for items in rows.values() for item in items}
-    for first, second in joined:
-        home.join(first, second)
     arriving = [(reviewer, item) for reviewer, items in rows.items() for item in items][::-1]
     while arriving:
         # 2. An item arrives at the component of a reviewer. If that covers it already, nothing changes.
@@ -90,11 +85,11 @@ def repeat_union(
         # 3. Only with components that cover this item do the shared ones become more.
         for neighbour in [holder for holder in holders[item] if holder != component]:
             large, small = sorted((neighbour, component), key=lambda name: len(cover[name]), reverse=True)
-            common = {class_of[i] if class_of else i: i for i in cover[small] if i in cover[large]}
+            common = [i for i in cover[small] if i in cover[large]]
             if len(common) < shared:
                 continue
             # 4. Merge: the items of the smaller cover, of which each moves O(log N) times, arrive at the larger.
-            merges.append((large, small, *[*common.values()][:shared]))
+            merges.append((large, small, *common[:shared]))
             home.join(small, large)
             arriving += [(large, i) for i in cover[small]]
             for i in cover[small]:
@@ -106,16 +101,11 @@ def repeat_union(
     return Closure(_groups(home, rows, cover), merges)
 
 
-def replay(
-    rows: Rows,
-    merges: Iterable[tuple[Any, Any, Any, Any]],
-    differ: Callable[[Any, Any, Any, Any], bool] = lambda a, b, u, v: bool(u != v),
-) -> tuple[int, list[Group]]:
+def replay(rows: Rows, merges: Iterable[tuple[Any, Any, Any, Any]]) -> tuple[int, list[Group]]:
     """Replay a certificate of Repeat-Union2 without the algorithm.
 
     Each merge (a, b, u, v) makes one component of those of reviewers a and b, which must be two, and must both cover
-    the items u and v, and these must ``differ``. Returns the place of the first merge that does not, or -1, and the
-    components so far.
+    two items u and v. Returns the place of the first merge that does not, or -1, and the components so far.
 
     >>> replay({"ann": "pqr", "bob": "qrs"}, [("ann", "bob", "q", "r")])[0]
     -1
@@ -128,7 +118,7 @@ def replay(
     for place, (a, b, u, v) in enumerate(merges):
         # The covers are those from before this merge; the smaller moves into the larger.
         small, large = sorted((home.of(a), home.of(b)), key=lambda name: len(cover[name]))
-        if small == large or not (differ(a, b, u, v) and {u, v} <= cover[small] and {u, v} <= cover[large]):
+        if small == large or u == v or not ({u, v} <= cover[small] and {u, v} <= cover[large]):
             wrong = place
             break
         home.join(small, large)

@@ -25,9 +25,8 @@ from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
 from reviewgraph.graph.kernels.blocks import Blocks
-from reviewgraph.graph.kernels.pairs import Reached, merge_pairs, rank_neighbours
 from reviewgraph.graph.kernels.pebbles import Game, RigidBlocks, join_blocks, play
-from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk, union_ends
+from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk
 from reviewgraph.graph.levels import Double, highest
 from reviewgraph.table.reviews import as_reviews
 
@@ -53,7 +52,7 @@ class Components(Result):
         Shape (K, 4), for doubly connected components: the certificate, row by row (a, b, u, v): when its turn
         comes, the components of reviewers a and b both cover the items u and v.
     reviews
-        The reviews that count: all of them, or those with scores.
+        The reviews.
 
     Examples
     --------
@@ -68,7 +67,6 @@ class Components(Result):
     item_labels: IntArray
     merges: IntArray
     reviews: Reviews = field(repr=False)
-    _by_scores: bool = False  # Whether items of one tie class count once
 
     _rows_are: ClassVar[str] = "reviewers"
 
@@ -107,18 +105,12 @@ class Components(Result):
         {('reviewer', 'ann'): 0, ('reviewer', 'bob'): 1, ('item', 'p1'): 0, ('item', 'p2'): 1}
         """
         table = self.reviews
-        component_of: dict[Any, int] = {
-            ("reviewer", label): code for label, code in zip(table.reviewers, self.labels.tolist(), strict=True)
-        }
-        if self.item_labels.size:
-            item = self.item_labels
-        else:
-            item = np.full(table.n_items, -1, np.int64)
-            for component in self.largest_first[::-1].tolist():
-                item[self.cover_item[self.cover_start[component] : self.cover_start[component + 1]]] = component
-        return component_of | {
-            ("item", label): code for label, code in zip(table.items, item.tolist(), strict=True) if code >= 0
-        }
+        nodes = {("reviewer", label): code for label, code in zip(table.reviewers, self.labels.tolist(), strict=True)}
+        component_of = np.full(table.n_items, -1, np.int64)
+        for component in self.largest_first[::-1].tolist():
+            component_of[self.covers[component]] = component
+        covered = np.flatnonzero(component_of >= 0).tolist()
+        return nodes | {("item", table.items[code]): int(component_of[code]) for code in covered}
 
     def headline(self) -> str:
         """Return both in words."""
@@ -128,18 +120,10 @@ class Components(Result):
         """Return the number of components, unreviewed items included where they are pieces of their own."""
         return int(max(self.labels.max(initial=-1), self.item_labels.max(initial=-1))) + 1
 
-    @cached_property
-    def class_of(self) -> IntArray:
-        """Shape (N,): items of one class count as one; by scores these are tie classes."""
-        return tie_classes(self.reviews) if self._by_scores else np.arange(self.reviews.n_items)
-
     @property
     def covers_all(self) -> bool:
-        """Whether one of the components covers all items; by scores, these are of two classes or more."""
-        n_items = self.reviews.n_items
-        if self.largest_cover < n_items:
-            return False
-        return not self._by_scores or n_items < 2 or bool((self.class_of > 0).any())
+        """Whether one of the components covers all items."""
+        return self.largest_cover >= self.reviews.n_items
 
     @property
     def is_one_piece(self) -> bool:
@@ -224,13 +208,17 @@ def connected_components(reviews: ReviewsLike) -> Components:
     parent = np.arange(M + N)
     union_chunk(parent, 0, reviews.reviewer_start, M, reviews.item)
     point_at_roots(parent)
-    # Every vertex points at the smallest one of its piece.
-    labels = (np.cumsum(parent == np.arange(M + N)) - 1)[parent]
+    labels = _numbered(parent)
     return Components(labels[:M], labels[M:], np.empty((0, 4), np.int64), reviews)
 
 
+def _numbered(first: IntArray) -> IntArray:
+    """Return the number of the set of each member, sets being in the order of their first members, ``first``."""
+    return (np.cumsum(first == np.arange(first.size)) - 1)[first]
+
+
 @checked
-def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = False) -> Components:
+def doubly_connected_components(reviews: ReviewsLike) -> Components:
     """Doubly connected components (Repeat-Union2, Algorithm 1 of the paper), with the merges as certificate.
 
     Start with every reviewer alone; merge two components while their covers share two items, as
@@ -240,12 +228,7 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     Parameters
     ----------
     reviews
-        Who reviews what.
-    use_scores
-        Count reviews that have scores only, and let tied scores carry no scale: two components merge if a
-        reviewer of one and a reviewer of the other both scored some two items, each differently, or if they
-        share two items of different tie classes (tie classes: the items that some reviewers scored alike, joined
-        transitively). By default the structure alone counts.
+        Who reviews what; scores do not count.
 
     Returns
     -------
@@ -261,34 +244,12 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     ([0, 0, 1], [[0, 1, 0, 1]])
     """
     reviews = as_reviews(reviews)
-    if use_scores:
-        reviews = reviews.only_scored()
-        level = score_levels(reviews)
-        class_of = tie_classes(reviews)
-    else:
-        level = np.empty(0, np.int64)
-        class_of = np.arange(reviews.n_items)
-    M = reviews.n_reviewers
-    N = reviews.n_items
-    # 1. Merge reviewers who share two items, by the 4-cycles of the graph from its vertices of highest degree on.
-    graph = rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
-    reached = Reached(M + N, scored=level.size > 0)
-    merges = np.empty((max(M - 1, 0), 4), np.int64)
-    parent = np.arange(M)
-    rows = merges[: merge_pairs(graph, reached, parent, merges)]
-    labels = np.zeros(M, np.int64)
-    if len(rows) < M - 1:
-        # 2. Merge components whose covers share two items.
-        point_at_roots(parent)
-        blocks = Blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
-        blocks.load()
-        rows = np.concatenate([rows, blocks.unions()])
-        # 3. Number them in the order of their first reviewers.
-        _, first, inverse = np.unique(blocks.labels(), return_index=True, return_inverse=True)
-        rank = np.empty(first.size, np.int64)
-        rank[np.argsort(first)] = np.arange(first.size)
-        labels = rank[inverse]
-    return Components(labels, np.empty(0, np.int64), rows, reviews, use_scores)
+    blocks = Blocks(reviews.reviewer, reviews.item, reviews.n_reviewers, reviews.n_items)
+    blocks.enter_rows()
+    root = blocks.labels()
+    first = np.empty(root.size, np.int64)  # the first reviewer of each block
+    first[root[::-1]] = np.arange(root.size)[::-1]
+    return Components(_numbered(first[root]), np.empty(0, np.int64), blocks.unions(), reviews)
 
 
 @checked
@@ -333,26 +294,6 @@ KINDS: dict[str, Callable[..., Components]] = {
     "double": doubly_connected_components,
     "connected": connected_components,
 }
-
-
-def score_levels(table: Reviews) -> IntArray:
-    """Shape (E,): for each review the first review of the same reviewer with the same score."""
-    order = np.lexsort((table.score, table.reviewer))
-    reviewer = table.reviewer[order]
-    score = table.score[order]
-    new = np.ones(order.size, np.bool_)
-    new[1:] = (reviewer[1:] != reviewer[:-1]) | (score[1:] != score[:-1])
-    level = np.empty(order.size, np.int64)
-    level[order] = order[np.flatnonzero(new)][np.cumsum(new) - 1] if order.size else order
-    return level
-
-
-def tie_classes(table: Reviews) -> IntArray:
-    """Shape (N,): the class of each item; items that a reviewer scored alike are of one class, transitively."""
-    parent = np.arange(table.n_items)
-    union_ends(parent, table.item, table.item[score_levels(table)])
-    point_at_roots(parent)
-    return np.unique(parent, return_inverse=True)[1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

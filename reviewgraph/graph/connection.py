@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from reviewgraph._base.arrays import BoolArray, IntArray
+from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
@@ -99,45 +99,31 @@ def least_missing(pieces: Pieces, load: IntArray) -> int:
     return int((unknown - rank).sum()) - min(int(pieces.items.sum()), 2)
 
 
-class Growth(NamedTuple):
-    """A part, and which of its reviewers belong to the cover, shape (m,)."""
-
-    part: Part
-    joined: BoolArray
-
-
 def cover_of_busiest(parts: Parts, load: IntArray) -> int:
     """Return the size of the doubly connected cover that grows from the busiest reviewer, or of a part of it."""
-    growing = parts.derive(_nobody_joined)
-    busiest = int(np.argmax(load))
-    (covered,), _ = growing.map(_begin, (np.zeros(parts.n_items, np.bool_),), busiest)
+    (covered,), _ = parts.map(_begin, (np.zeros(parts.n_items, np.bool_),), int(np.argmax(load)))
     for _ in range(PASSES):
-        (more,), joined = growing.map(_grow, (covered,))
-        covered = covered | more
-        if not sum(joined):
+        (grown,), _ = parts.map(_grow, (covered,))
+        if np.array_equal(grown, covered):
             break
+        covered = grown
     return int(np.count_nonzero(covered))
 
 
-def _nobody_joined(part: Part, _: Vectors) -> Growth:
-    return Growth(part, np.zeros(part.start.size - 1, np.bool_))
-
-
-def _begin(state: Growth, vectors: Vectors, busiest: int) -> tuple[Vectors, None]:
+def _begin(part: Part, vectors: Vectors, busiest: int) -> tuple[Vectors, None]:
     """Cover the items of the busiest reviewer."""
     covered = np.zeros(vectors[0].size, np.bool_)
-    place = busiest - state.part.first
-    if 0 <= place < state.joined.size:
-        state.joined[place] = True
-        covered[state.part.item[state.part.start[place] : state.part.start[place + 1]]] = True
+    place = busiest - part.first
+    if 0 <= place < part.load.size:
+        covered[part.item[part.start[place] : part.start[place + 1]]] = True
     return (covered,), None
 
 
-def _grow(state: Growth, vectors: Vectors) -> tuple[Vectors, int]:
-    """Add the reviewers of a part who share two items with the cover, and their items; returns their number."""
+def _grow(part: Part, vectors: Vectors) -> tuple[Vectors, None]:
+    """Add the items of all reviewers of a part who share two items with the cover."""
     covered = vectors[0].copy()
-    number = grow_cover(state.joined, covered, state.part.start, state.part.item)
-    return (covered,), number
+    grow_cover(covered, part.start, part.item)
+    return (covered,), None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

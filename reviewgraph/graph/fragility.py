@@ -27,7 +27,7 @@ from reviewgraph.graph.components import (
     recoverability,
     structure_of,
 )
-from reviewgraph.graph.kernels.blocks import Blocks, Frames, Units, certify, divide, enter_all
+from reviewgraph.graph.kernels.blocks import Blocks, Losses, Units, certify, divide_all, enter_all
 from reviewgraph.graph.kernels.pebbles import Game, play
 from reviewgraph.graph.levels import LEVELS, LevelName
 from reviewgraph.io.matching import match_labels
@@ -399,22 +399,13 @@ def missing_without_units(
     clock.check()
     # Each remaining unit is tested with all others present, by division.
     blocks = _grown(reviews, units, cleared, clock)
-    missing = np.zeros(n_units, np.int64)
-    frames = Frames(tested.size, int(np.asarray(blocks.covered).max(initial=0)))
-    # The kernel runs in pieces of about Clock.LOOK seconds, between which the clock is checked.
-    steps = 1
-    while frames.depth >= 0:
-        clock.check()
-        pace = Clock(Clock.LOOK)
-        divide(blocks, units, tested, required, frames, missing, steps)
-        steps = max(steps // 2, 1) if pace.over() else 2 * steps
-    return missing
+    losses = Losses(required, n_units, reviews.n_reviewers)
+    divide_all(blocks, units, losses, tested, clock.check)
+    return np.asarray(losses.missing)
 
 
 def _grown(reviews: Reviews, units: Units, order: IntArray, clock: Clock) -> Blocks:
-    parent = np.arange(reviews.n_reviewers)
-    every = np.arange(reviews.n_items)
-    blocks = Blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, every, parent)
+    blocks = Blocks(reviews.reviewer, reviews.item, reviews.n_reviewers, reviews.n_items)
     for low in range(0, order.size, AT_ONCE):
         clock.check()
         enter_all(blocks, units, order[low : low + AT_ONCE])

@@ -32,8 +32,7 @@ class Level:
     words: ClassVar[str]  # Plain words for the papers: "the papers are ..."
     finding: ClassVar[str]  # The attribute of a structure that tells whether it holds, unless ``holds`` is overridden
     shared: ClassVar[int]  # Items that two groups of reviewers must share to become one
-    heeds_ties: ClassVar[bool] = False  # Whether tied scores count less than scores that differ
-    outlives: ClassVar[bool] = False  # Whether it is about any one loss; such a level is not tested on scores
+    outlives: ClassVar[bool] = False  # Whether it is about any one loss
     core_suffices: ClassVar[bool] = False  # Whether it holds if one group covers all items, losses aside
     core_decides: ClassVar[bool] = False  # Whether it holds only then, losses aside
     loses_reviews: ClassVar[bool] = False  # Whether it survives the loss of a review, not of a reviewer
@@ -90,7 +89,6 @@ class Double(Level):
     finding = "recovery_resilient"
     shared = 2
     core_suffices = core_decides = True
-    heeds_ties = True
     finder = "reviewgraph.graph.fragility:DOUBLE_FINDER"
     target = "planner._plans.targets.double:DoubleTarget"
     verifier = "reviewgraph._verify.graphs:is_double"

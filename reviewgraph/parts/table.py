@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from reviewgraph._base.arrays import FloatArray, IntArray
+from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import UNKNOWN, Origin
 from reviewgraph.parts.parts import Part, Parts, Vectors
+from reviewgraph.table.reviews import ReviewTable
 
 #: Rows converted to text at once.
 ROWS = 1 << 18
@@ -36,7 +37,7 @@ class TooLarge(InputError, AttributeError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartedReviews:
+class PartedReviews(ReviewTable):
     """Reviews in parts, from ``stream_reviews`` or ``cluster_reviews`` and open within its ``with`` only.
 
     Parameters
@@ -82,43 +83,9 @@ class PartedReviews:
         raise TooLarge(message)
 
     @property
-    def n_reviewers(self) -> int:
-        """Number of reviewers."""
-        return len(self.reviewers)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self.items)
-
-    @property
     def n_reviews(self) -> int:
         """Number of reviews."""
         return int(self.loads.sum())
-
-    @property
-    def direction(self) -> str:
-        """Which scores were read as the best ones, as a sentence."""
-        return "lower is better" if self.lower_is_better else "higher is better"
-
-    def printed(self, values: FloatArray) -> FloatArray:
-        """Return values on the scale of the scores in the original direction.
-
-        Parameters
-        ----------
-        values
-            Numbers on the scale of the scores, of any shape.
-
-        Returns
-        -------
-        ndarray
-            The same shape, in the direction of the scores as passed.
-
-        Examples
-        --------
-        Of an open table with ``lower_is_better=True``, ``table.printed(values)`` are the values negated.
-        """
-        return 0.0 - values if self.lower_is_better else values
 
 
 def opened(

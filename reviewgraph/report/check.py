@@ -228,13 +228,6 @@ def _sizes(report: Report) -> list[Fact]:
         bare = f"{counted(empty, 'paper has', 'papers have')} none" if empty else "every paper has one or more"
         state = "comparable already" if now.recovery_resilient else "not comparable yet"
         facts.append(Fact("So far", f"{now.reviews.n_reviews:,} of {reviews.n_reviews:,} are in, {bare}; {state}"))
-    if report.scored is not None and report.recovery_resilient and not report.scored_recovery_resilient and not now:
-        largest = counted(report.scored.largest_cover, "paper")
-        groups = f"{counted(len(report.scored), 'group')}, the largest of {largest}"
-        # One group of all papers, no two of which are certain to differ.
-        if report.scored.largest_cover == reviews.n_items:
-            groups = "ties link all papers"
-        facts.append(Fact("Ties", f"equal scores hide scales: {groups}"))
     return facts
 
 

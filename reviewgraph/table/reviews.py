@@ -65,6 +65,53 @@ class CodeOptions(TypedDict, total=False):
     target: str | None
 
 
+class ReviewTable:
+    """The sizes of a table, and the direction of its scores; a table in parts has them as well."""
+
+    reviewers: Sequence[Any]
+    items: Sequence[Any]
+    lower_is_better: bool
+
+    @property
+    def n_reviewers(self) -> int:
+        """M, the number of reviewers."""
+        return len(self.reviewers)
+
+    @property
+    def n_items(self) -> int:
+        """N, the number of items, those nobody reviews included."""
+        return len(self.items)
+
+    @property
+    def direction(self) -> str:
+        """Which scores are the best ones, in words."""
+        return "lower is better" if self.lower_is_better else "higher is better"
+
+    def printed(self, values: npt.ArrayLike) -> FloatArray:
+        """Return values on the scale of :attr:`score` in the direction of the original scores.
+
+        The only place that undoes the sign of ``lower_is_better``, for people and other libraries. It is its own
+        inverse.
+
+        Parameters
+        ----------
+        values
+            Numbers on the scale of :attr:`score`, of any shape.
+
+        Returns
+        -------
+        ndarray
+            The same shape, in the direction of the scores as passed: negated if lower is better.
+
+        Examples
+        --------
+        >>> Reviews([("ann", "p1", 2.0)], lower_is_better=True).printed([-2.0]).tolist()
+        [2.0]
+        """
+        array = as_numbers("values", values)
+        return 0.0 - array if self.lower_is_better else array  # 0.0 - x has no negative zero
+
+
 class _WithOldNames(ABCMeta):
     """A class, and the constructors of the last release, which warn."""
 
@@ -95,7 +142,7 @@ class _WithOldNames(ABCMeta):
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Reviews(Result, metaclass=_WithOldNames):
+class Reviews(ReviewTable, Result, metaclass=_WithOldNames):
     """Reviews of items by reviewers: an immutable bipartite multigraph without repeated pairs.
 
     A review is a (reviewer, item) pair, *scored* or still *planned*. Reviewers have the codes 0..M-1 and items
@@ -274,16 +321,6 @@ class Reviews(Result, metaclass=_WithOldNames):
     # Sizes and the two compressed orders
 
     @property
-    def n_reviewers(self) -> int:
-        """M, the number of reviewers."""
-        return len(self.reviewers)
-
-    @property
-    def n_items(self) -> int:
-        """N, the number of items, those nobody reviews included."""
-        return len(self.items)
-
-    @property
     def n_reviews(self) -> int:
         """E, the number of reviews."""
         return int(self.reviewer.size)
@@ -371,11 +408,6 @@ class Reviews(Result, metaclass=_WithOldNames):
         return LabelCodes((label, code) for code, label in enumerate(self.items))
 
     @property
-    def direction(self) -> str:
-        """Which scores are the best ones, in words."""
-        return "lower is better" if self.lower_is_better else "higher is better"
-
-    @property
     def _nouns(self) -> tuple[str, str]:
         """What pages call items and reviewers: as the columns were called, unless labels contain our own nouns."""
         if self.origin.nouns == UNKNOWN.nouns:
@@ -383,30 +415,6 @@ class Reviews(Result, metaclass=_WithOldNames):
         labels = (str(label).lower() for side in (self.items, self.reviewers, self.titles.values()) for label in side)
         clash = any(noun in label for label in labels for noun in UNKNOWN.nouns)
         return UNKNOWN.nouns if clash else self.origin.nouns
-
-    def printed(self, values: npt.ArrayLike) -> FloatArray:
-        """Return values on the scale of :attr:`score` in the direction of the original scores.
-
-        The only place that undoes the sign of ``lower_is_better``, for people and other libraries. It is its own
-        inverse.
-
-        Parameters
-        ----------
-        values
-            Numbers on the scale of :attr:`score`, of any shape.
-
-        Returns
-        -------
-        ndarray
-            The same shape, in the direction of the scores as passed: negated if lower is better.
-
-        Examples
-        --------
-        >>> Reviews([("ann", "p1", 2.0)], lower_is_better=True).printed([-2.0]).tolist()
-        [2.0]
-        """
-        array = as_numbers("values", values)
-        return 0.0 - array if self.lower_is_better else array  # 0.0 - x has no negative zero
 
     def _spellings(self) -> Spellings:
         """Return the spellings of these labels, by which similar labels of side tables are joined or refused."""

@@ -37,26 +37,22 @@ def parts(labels: np.ndarray) -> list[list[int]]:
 
 def our_components(table: Table) -> dict[str, Any]:
     reviews = to_reviews(*table)
-    double, scored = (doubly_connected_components(reviews, use_scores=scores) for scores in (False, True))
-    for found, scores in ((double, False), (scored, True)):
-        replayed = verify_merges(reviews, found.merges, use_scores=scores)
-        if parts(replayed) != parts(found.labels):
-            return {"merges": found.merges}
+    double = doubly_connected_components(reviews)
+    if parts(verify_merges(reviews, double.merges)) != parts(double.labels):
+        return {"merges": double.merges}
     return {
         "connected": parts(connected_components(reviews).labels),
         "double": parts(double.labels),
-        "scored": parts(scored.labels),
         "covers": sorted(len(cover) for cover in double.covers),
     }
 
 
 def naive_components(table: Table) -> dict[str, Any]:
-    rows, n_items = table
+    rows, _ = table
     double = naive.repeat_union(rows, 2)
     return {
         "connected": naive.repeat_union(rows, 1),
         "double": double,
-        "scored": naive.scored_union(rows, n_items),
         "covers": sorted(len(set().union(*(rows[j] for j in part))) for part in double),
     }
 

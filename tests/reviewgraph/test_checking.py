@@ -80,10 +80,3 @@ def test_what_is_missing_stands_on_the_page(table: tuple[Rows, int], late: set[i
     assert ({"No review", "No reviewer"} & set(facts) != set()) == (nobody > 0)
     assert facts["Short"].startswith(f"{len(short)}: " if short else "none")
     assert not (page.good and (short or nobody or late_ones))
-
-
-def test_scores_decide_when_asked() -> None:
-    tied = check(Reviews([("a", 1, 5.0), ("a", 2, 5.0), ("b", 1, 1.0), ("b", 2, 2.0)]))
-    assert tied.reaches("double")
-    assert not tied.reaches("double", use_scores=True)
-    assert tied.reaches("connected", use_scores=True)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from reviewgraph import Reviews
 from reviewgraph.graph import CertificateError, connected_components, doubly_connected_components, verify_merges
-from reviewgraph.graph.components import tie_classes
 from tests import naive
 from tests.strategies import Rows, tables, to_reviews
 
@@ -26,19 +25,6 @@ def test_connected_components_equal_repeated_merging(table: tuple[Rows, int]) ->
     assert sorted(found.cover_item.tolist()) == list(range(n_items))
 
 
-@given(tables(6))
-def test_score_aware_closure_equals_repeated_merging(table: tuple[Rows, int]) -> None:
-    rows, n_items = table
-    reviews = to_reviews(rows, n_items)
-    found = doubly_connected_components(reviews, use_scores=True)
-    assert parts(found.labels) == naive.scored_union(rows, n_items)
-    classes = naive.tie_classes(rows, n_items)
-    assert (tie_classes(reviews) == np.unique(classes, return_inverse=True)[1]).all()
-    covered = [set().union(*(rows[j] for j in part)) for part in naive.scored_union(rows, n_items)]
-    level = any(len(cover) == n_items for cover in covered) and (n_items < 2 or len(set(classes)) > 1)
-    assert doubly_connected_components(reviews, use_scores=True).covers_all == level
-
-
 @given(tables(), st.randoms(use_true_random=False))
 def test_order_of_rows_and_kind_of_labels_do_not_matter(table: tuple[Rows, int], random: object) -> None:
     rows, n_items = table
@@ -50,11 +36,10 @@ def test_order_of_rows_and_kind_of_labels_do_not_matter(table: tuple[Rows, int],
         reviewers=map(str, range(len(rows))),
         items=map(str, range(n_items)),
     )
-    for use_scores in (False, True):
-        a = doubly_connected_components(plain, use_scores=use_scores)
-        b = doubly_connected_components(text, use_scores=use_scores)
-        assert (a.labels == b.labels).all()
-        assert (a.merges == b.merges).all()
+    a = doubly_connected_components(plain)
+    b = doubly_connected_components(text)
+    assert (a.labels == b.labels).all()
+    assert (a.merges == b.merges).all()
 
 
 def test_a_chain_in_which_each_merge_enables_the_next() -> None:
@@ -81,27 +66,13 @@ def test_small_tables() -> None:
     assert doubly_connected_components(empty).covers == ()
     one = Reviews([("a", "p", 1.0)])
     assert doubly_connected_components(one).covers_all
-    assert doubly_connected_components(one, use_scores=True).covers_all
+    assert doubly_connected_components(one).covers_all
     singles = Reviews([("a", "p"), ("b", "q")])
     assert not doubly_connected_components(singles).covers_all
     assert len(connected_components(singles)) == 2
     nobody = Reviews([], items=["p"])
     assert len(connected_components(nobody)) == 1
     assert not doubly_connected_components(nobody).covers_all
-
-
-def test_constant_scores_fix_no_scale() -> None:
-    constant = Reviews([(j, i, 5.0) for j in range(3) for i in range(4)])
-    found = doubly_connected_components(constant, use_scores=True)
-    assert len(found) == 3
-    assert not found.covers_all
-    assert doubly_connected_components(constant).covers_all
-
-
-def test_planned_reviews_do_not_count_as_scores() -> None:
-    rows = [("a", 1, 1.0), ("a", 2, 2.0), ("b", 1, 3.0), ("b", 2, None)]
-    assert len(doubly_connected_components(Reviews(rows))) == 1
-    assert len(doubly_connected_components(Reviews(rows), use_scores=True)) == 2
 
 
 @pytest.mark.parametrize(
@@ -113,10 +84,3 @@ def test_false_certificates_are_refused(row: list[int]) -> None:
     reviews = Reviews([(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 2)])
     with pytest.raises(CertificateError, match="row 0 does not join"):
         verify_merges(reviews, np.array([row]))
-
-
-def test_a_certificate_by_tied_scores_is_refused() -> None:
-    reviews = Reviews([(0, 0, 5.0), (0, 1, 5.0), (1, 0, 1.0), (1, 1, 2.0)])
-    verify_merges(reviews, np.array([[0, 1, 0, 1]]))
-    with pytest.raises(CertificateError, match="row 0"):
-        verify_merges(reviews, np.array([[0, 1, 0, 1]]), use_scores=True)

@@ -260,8 +260,6 @@ CHANGES: dict[str, dict[str, Change]] = {
             "doubly_connected.components",
             "doubly_connected.largest_cover",
             "degrees_of_freedom",
-            "scored.doubly_connected.components",
-            "scored.doubly_connected.largest_cover",
             "as_of_now.degrees_of_freedom",
             "as_of_now.doubly_connected.components",
         ),

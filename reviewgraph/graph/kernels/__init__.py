@@ -1,1 +1,1 @@
-"""Loops over arrays, compiled by Numba where the work repays it."""
+"""Loops over arrays, compiled by Cython."""

@@ -1,12 +1,13 @@
 """Doubly connected blocks under added reviews, with undo, and the search for critical reviewers and reviews on top.
 
-Two blocks join when their covers share two items. Reviews enter one by one, or all at once, and the last to enter is
-the first to be undone, so nothing is copied: a union joins two circular lists by exchanging two successors, and the
-same exchange separates them; a hash table with linear probing drops its last key by emptying its slot. The shorter list
-is joined into the longer, without path compression: a walk to a root takes O(log E) steps.
+Two blocks join when their covers share two items. Reviews enter one by one, or row by row, and the last to enter is the
+first to be undone, so nothing is copied: a union joins two circular lists by exchanging two successors, and the same
+exchange separates them; a hash table with linear probing drops its last key by emptying its slot. The shorter list is
+joined into the longer, without path compression: a walk to a root takes O(log E) steps.
 
 When an item is new to a block, the block is compared with the other blocks that cover the item: by way of the item's
-reviews, or of the block's other items, whichever are fewer. Those with a second item in common are joined.
+reviews, or of the block's other items, whichever are fewer. Those with a second item in common are joined. The row of a
+new reviewer is compared as a whole: a block that two of its items lead to shares both.
 """
 
 from __future__ import annotations
@@ -22,49 +23,46 @@ if not cython.compiled:
     from reviewgraph.graph.kernels.signals import heed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reviewgraph._base.arrays import BoolArray, IntArray
 
 #: The value of an empty slot of the table; others hold block * N + item.
 EMPTY = -1
-#: Kinds of steps: a review entered, a root was absorbed, the cover of a block went to the table, a key was put there.
+#: Kinds of steps: a review entered, a root was absorbed, a key was put in the table.
 ENTERED = 0
 ABSORBED = 1
-HASHED = 2
-PUT = 3
+PUT = 2
 #: What copies of :class:`Blocks` share, and the arrays that change.
-SHARED = ("start", "class_of", "degree", "size", "added_from", "n_trail", "scans", "filled")
+SHARED = ("degree", "size", "added_from", "n_trail", "scans", "filled")
 CHANGING = (
-    *("reviewer", "item", "parent", "fellow", "first", "length", "weight", "covered", "hashed", "following", "top"),
-    *("beside", "table", "brought", "shared_u", "shared_v", "trail", "queue", "queued", "waits", "seen"),
+    *("reviewer", "item", "parent", "fellow", "first", "length", "weight", "covered", "following", "top", "beside"),
+    *("table", "brought", "shared_u", "shared_v", "trail", "queue", "queued", "waits", "seen", "met"),
 )
+#: Units of a range that are divided without a look at the clock.
+LOOKED_AT = 64
 
 
 class Blocks:
     """The reviews that have entered and their blocks, each named after its root, a reviewer.
 
-    At first none has entered, and every entry of ``parent`` is a root. A review whose item its block covers already
-    changes nothing.
+    At first none has entered. A review whose item its block covers already changes nothing.
     """
 
-    def __init__(
-        self, reviewer: IntArray, item: IntArray, start: IntArray, class_of: IntArray, parent: IntArray
-    ) -> None:
+    def __init__(self, reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int) -> None:
         E = reviewer.size
-        M = parent.size
-        N = class_of.size
+        M = n_reviewers
+        N = n_items
         slots = 1 << int(2 * E + 15).bit_length()
         self.reviewer = reviewer.copy()  # Of each review, shape (E,); longer where more were added
         self.item = item.copy()
-        self.start = start  # With :func:`load`: reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending
-        self.class_of = class_of  # Tie class of each item: two items of one class count as one
         self.degree = np.bincount(item, minlength=N)  # Reviews of each item, in or not
-        self.parent = parent.copy()  # Union-find over the reviewers
+        self.parent = np.arange(M)  # Union-find over the reviewers
         self.fellow = np.arange(M)  # The next reviewer in the circular list of a block
         self.first = np.full(M, -1, np.int64)  # A review of the list of each block, -1 where it is empty
         self.length = np.zeros(M, np.int64)  # Reviews in its list
         self.weight = np.zeros(M, np.int64)  # Sum of the degrees of their items
         self.covered = np.zeros(M, np.int64)  # Distinct items of the list
-        self.hashed = np.ones(M, np.bool_)  # Whether its cover is in the table: else it is the row of one reviewer
         self.following = np.empty(E, np.int64)  # The next review in the circular list of a block
         # The last review of each item that entered, and the one of the same item that entered before a review; -1
         self.top = np.full(N, -1, np.int64)
@@ -81,6 +79,7 @@ class Blocks:
         self.queued = np.zeros(E, np.bool_)  # Whether each review is in the queue, and whether it is to be compared
         self.waits = np.zeros(E, np.bool_)
         self.seen = np.full(M, -1, np.int64)  # The last scan that met each block
+        self.met = np.empty(M, np.int64)  # The item by which a row met each block first
         self.size = E  # Reviews that there are
         self.added_from = E  # The first of those that were added
         self.n_trail = 0
@@ -141,7 +140,6 @@ class Blocks:
     def enter(self, review: int) -> int:
         """Enter a review and close the blocks; returns the number of items that its block covers then."""
         block = self.root_of(self.reviewer[review])
-        self.hash_cover(block)
         if not self.cover(block, review):
             return self.covered[block]
         self.add_to_lists(block, review)
@@ -160,9 +158,6 @@ class Blocks:
                 self.table[self.place_of(step)] = EMPTY
                 self.covered[step // len(self.degree)] -= 1
                 self.filled -= 1
-            elif kind == HASHED:
-                self.hashed[step] = False
-                self.covered[step] = self.start[step + 1] - self.start[step]
             elif kind == ABSORBED:
                 self.join(self.parent[step], step, -1)
                 self.parent[step] = step
@@ -179,29 +174,62 @@ class Blocks:
                 if step == self.size - 1 and step >= self.added_from:
                     self.size -= 1
 
-    def load(self) -> None:
-        """Enter all reviews for good, where ``parent`` holds all joins of single reviewers, and close the blocks.
-
-        Reviews are sorted by reviewer, then by item.
-        """
-        M = len(self.parent)
+    def enter_rows(self) -> None:
+        """Enter all reviews, which are sorted by reviewer, and close the blocks."""
         with cython.nogil:
-            # Single reviewers need no table, and have been compared with each other.
-            for j in range(M):
-                root = self.parent[j]
-                if root != j:
-                    self.fellow[j], self.fellow[root] = self.fellow[root], self.fellow[j]
-            for j in range(M):
-                root = self.parent[j]
-                single = self.fellow[root] == root
-                if single:
-                    self.hashed[j] = False
-                    self.covered[j] = self.start[j + 1] - self.start[j]
-                for review in range(self.start[j], self.start[j + 1]):
-                    self.add_to_lists(root, review)
-                    if not single and self.cover(root, review):
-                        self.wait(review)
-            self.compare()
+            low = 0
+            while low < self.size:
+                high = low + 1
+                while high < self.size and self.reviewer[high] == self.reviewer[low]:
+                    high += 1
+                self.enter_row(low, high)
+                low = high
+
+    def enter_row(self, low: int, high: int) -> None:
+        """Enter the reviews from ``low`` to ``high`` of a reviewer without others, and close the blocks."""
+        block = self.reviewer[low]
+        weight = 0
+        for review in range(low, high):
+            weight += self.degree[self.item[review]]
+        self.scans += 1
+        self.seen[block] = self.scans
+        joined = False
+        for review in range(low, high):
+            self.compared += 1
+            heed(self.compared)
+            # Once the row has joined a block, most of the rest is covered, or compared as any new item.
+            if joined:
+                self.enter(review)
+                continue
+            thing = self.item[review]
+            self.cover(block, review)
+            self.add_to_lists(block, review)
+            self.note(4 * review + ENTERED)
+            # An item with many more reviews than the others of the row is compared by way of these, by hash.
+            if self.degree[thing] > 4 * (weight - self.degree[thing]):
+                self.wait(review)
+                continue
+            other = self.meet(block, thing)
+            if other >= 0:
+                joined = True
+                if self.absorb(block, other, self.met[other], thing) == block:
+                    self.wait(review)
+                self.compare()
+        self.compare()
+
+    def meet(self, block: int, thing: int) -> int:
+        """Note the other blocks that cover an item in this scan; returns one that was met by another item, or -1."""
+        holder = self.top[thing]
+        while holder >= 0:
+            self.steps += 1
+            other = self.root_of(self.reviewer[holder])
+            if self.seen[other] != self.scans:
+                self.seen[other] = self.scans
+                self.met[other] = thing
+            elif other != block and self.met[other] != thing:
+                return other
+            holder = self.beside[holder]
+        return -1
 
     def root_of(self, reviewer: int) -> int:
         """Return the block of a reviewer, without path compression, so that unions can be undone."""
@@ -210,26 +238,11 @@ class Blocks:
         return reviewer
 
     def bringer(self, block: int, thing: int) -> int:
-        """Return the review that brought an item to a block, or -1 if that does not cover it.
-
-        Found by bisection in the row of a single reviewer, else by hash.
-        """
-        if self.hashed[block]:
-            slot = self.place_of(block * len(self.degree) + thing)
-            if self.table[slot] == EMPTY:
-                return -1
-            return self.brought[slot]
-        low = self.start[block]
-        high = self.start[block + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if self.item[middle] < thing:
-                low = middle + 1
-            else:
-                high = middle
-        if low < self.start[block + 1] and self.item[low] == thing:
-            return low
-        return -1
+        """Return the review that brought an item to a block, or -1 if that does not cover it."""
+        slot = self.place_of(block * len(self.degree) + thing)
+        if self.table[slot] == EMPTY:
+            return -1
+        return self.brought[slot]
 
     def place_of(self, key: int) -> int:
         """Return the slot of a key, or the empty one where it would be."""
@@ -258,15 +271,6 @@ class Blocks:
         if 4 * self.filled > 3 * len(self.table):
             self.enlarge()
         return True
-
-    def hash_cover(self, block: int) -> None:
-        """Put the cover of a single reviewer in the table, unless it is there."""
-        if not self.hashed[block]:
-            self.note(4 * block + HASHED)
-            self.hashed[block] = True
-            self.covered[block] = 0
-            for review in range(self.start[block], self.start[block + 1]):
-                self.cover(block, review)
 
     def enlarge(self) -> None:
         """Double the table; keys are put in the order of the trail, so that the last one can be undone first."""
@@ -355,7 +359,7 @@ class Blocks:
             begun = True
             second = self.item[review]
             holder = -1
-            if self.class_of[second] != self.class_of[thing]:
+            if second != thing:
                 holder = self.top[second]
             while holder >= 0:
                 self.steps += 1
@@ -370,13 +374,13 @@ class Blocks:
             review = self.following[review]
 
     def second_shared(self, a: int, b: int, thing: int) -> int:
-        """Return an item of another class that two blocks cover, or -1; takes the length of the shorter list."""
+        """Return another item that two blocks cover, or -1; takes the length of the shorter list."""
         if self.length[a] > self.length[b]:
             a, b = b, a
         review = self.first[a]
         for _ in range(self.length[a]):
             second = self.item[review]
-            if self.class_of[second] != self.class_of[thing] and self.bringer(b, second) >= 0:
+            if second != thing and self.bringer(b, second) >= 0:
                 return second
             review = self.following[review]
             self.steps += 1
@@ -390,7 +394,6 @@ class Blocks:
         longer = self.length[b] - self.length[a]
         if longer > 0 or (longer == 0 and b < a):
             a, b = b, a
-        self.hash_cover(a)
         review = self.first[b]
         for _ in range(self.length[b]):
             if self.cover(a, review):
@@ -452,17 +455,15 @@ class Units:
         self.review = review
 
 
-class Frames:
-    """A stack of nested ranges, the whole of ``size`` units first, then each a half of the previous one."""
+class Losses:
+    """The required items, and how many of them lie outside the best block without each unit, ``missing``."""
 
-    def __init__(self, size: int, most: int) -> None:
-        self.low, self.high = np.zeros((2, 70), np.int64)
-        self.turn = np.zeros(70, np.int64)  # 0 before either half, 1 after the first, 2 after both
-        self.trail = np.zeros(70, np.int64)  # Length of the trail when it began
-        self.most = np.zeros(70, np.int64)  # Items of the largest cover then
-        self.depth = 0  # -1 at the end
-        self.high[0] = size
-        self.most[0] = most
+    def __init__(self, required: BoolArray, n_units: int, n_blocks: int) -> None:
+        self.required = required
+        self.total = int(required.sum())
+        self.missing = np.zeros(n_units, np.int64)
+        # Of each block, where not all items are required: otherwise the covers of those that grow are known
+        self.count = np.zeros(n_blocks if self.total < required.size else 0, np.int64)
 
 
 def enter_units(blocks: Blocks, units: Units, order: IntArray, low: int, high: int) -> int:
@@ -523,13 +524,12 @@ def certify(blocks: Blocks, required: BoolArray, needed: BoolArray, wanted: Bool
     return True
 
 
-def most_covered(blocks: Blocks, required: BoolArray, count: IntArray) -> int:
-    """Return the most required items that a block covers; ``count`` is scratch space, shape (M,)."""
+def most_covered(blocks: Blocks, losses: Losses) -> int:
+    """Return the most required items that a block covers."""
     most = 0
-    for block in range(len(count)):
-        count[block] = 0
-    for thing in range(len(required)):
-        if not required[thing]:
+    losses.count[:] = 0
+    for thing in range(len(losses.required)):
+        if not losses.required[thing]:
             continue
         blocks.scans += 1
         review = blocks.top[thing]
@@ -537,58 +537,50 @@ def most_covered(blocks: Blocks, required: BoolArray, count: IntArray) -> int:
             block = blocks.root_of(blocks.reviewer[review])
             if blocks.seen[block] != blocks.scans:
                 blocks.seen[block] = blocks.scans
-                count[block] += 1
-                most = max(most, count[block])
+                losses.count[block] += 1
+                most = max(most, losses.count[block])
             review = blocks.beside[review]
     return most
 
 
 def divide(
-    blocks: Blocks, units: Units, order: IntArray, required: BoolArray, frames: Frames, missing: IntArray, steps: int
-) -> None:
-    """Count the required items outside the best block without each unit of ``order``; all other units have entered.
+    blocks: Blocks,
+    units: Units,
+    losses: Losses,
+    order: IntArray,
+    low: int,
+    high: int,
+    most: int,
+    check: Callable[[], None],
+) -> int:
+    """Count what is missing without each unit of a range of ``order``; all others have entered.
 
-    Stops after ``steps`` steps, and is resumed until ``frames.depth`` is -1. At a node everything outside its range has
-    entered; it enters one half, visits the other, and undoes. So each review enters O(log U) times. A node at which a
-    block covers all required items clears its whole range.
+    ``most`` items of the largest cover are known. One half of the range enters, the other is divided, and what entered
+    is undone: each review enters O(log U) times. Where a block covers all required items, the whole range is cleared.
     """
-    count = np.empty(len(blocks.parent), np.int64)
-    total = 0
-    for thing in range(len(required)):
-        total += required[thing]
-    # Where all items are required, the covers of the blocks that grow are known.
-    partial = total < len(required)
+    if high - low >= LOOKED_AT:
+        with cython.gil:
+            check()
+    if len(losses.count) > 0:
+        most = most_covered(blocks, losses)
+    if most == losses.total or low == high:
+        return 0
+    if high - low == 1:
+        losses.missing[order[low]] = losses.total - most
+        return 0
+    middle = (low + high) // 2
+    before = blocks.n_trail
+    covered = enter_units(blocks, units, order, middle, high)
+    divide(blocks, units, losses, order, low, middle, max(most, covered), check)
+    blocks.undo(before)
+    covered = enter_units(blocks, units, order, low, middle)
+    divide(blocks, units, losses, order, middle, high, max(most, covered), check)
+    blocks.undo(before)
+    return 0
+
+
+def divide_all(blocks: Blocks, units: Units, losses: Losses, order: IntArray, check: Callable[[], None]) -> None:
+    """Count what is missing without each unit of ``order``; ``check`` is called now and then, and may raise."""
+    most = int(np.asarray(blocks.covered).max(initial=0))
     with cython.nogil:
-        if partial and frames.depth == 0 and frames.turn[0] == 0:
-            frames.most[0] = most_covered(blocks, required, count)
-        while frames.depth >= 0 and steps > 0:
-            steps -= 1
-            depth = frames.depth
-            low = frames.low[depth]
-            high = frames.high[depth]
-            if frames.turn[depth] > 0:
-                blocks.undo(frames.trail[depth])
-            if frames.turn[depth] == 2 or frames.most[depth] == total or low == high:
-                frames.depth -= 1
-                continue
-            if high - low == 1:
-                missing[order[low]] = total - frames.most[depth]
-                frames.depth -= 1
-                continue
-            # Visit the first half with the second one entered, then the second with the first.
-            frames.trail[depth] = blocks.n_trail
-            middle = (low + high) // 2
-            if frames.turn[depth] == 0:
-                most = enter_units(blocks, units, order, middle, high)
-                frames.low[depth + 1] = low
-                frames.high[depth + 1] = middle
-            else:
-                most = enter_units(blocks, units, order, low, middle)
-                frames.low[depth + 1] = middle
-                frames.high[depth + 1] = high
-            if partial:
-                most = most_covered(blocks, required, count)
-            frames.most[depth + 1] = max(frames.most[depth], most)
-            frames.turn[depth] += 1
-            frames.turn[depth + 1] = 0
-            frames.depth += 1
+        divide(blocks, units, losses, order, 0, len(order), most, check)

@@ -15,6 +15,4 @@ cpdef void union_chunk(
     parent_t[::1] parent, int64_t first, const int64_t[::1] start, int64_t items, const code_t[::1] item
 )
 cpdef void point_at_roots(parent_t[::1] parent)
-cpdef int64_t grow_cover(
-    uint8_t[::1] joined, uint8_t[::1] covered, const int64_t[::1] start, const uint32_t[::1] item
-)
+cpdef void grow_cover(uint8_t[::1] covered, const int64_t[::1] start, const uint32_t[::1] item)

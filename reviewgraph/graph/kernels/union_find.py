@@ -55,20 +55,14 @@ def point_at_roots(parent: IntArray | CodeArray) -> None:
             parent[vertex] = find(parent, vertex)
 
 
-def grow_cover(joined: BoolArray, covered: BoolArray, start: IntArray, item: CodeArray) -> int:
-    """Join every reviewer of a part who shares two items with the cover, and add their items; returns the number."""
-    count = 0
+def grow_cover(covered: BoolArray, start: IntArray, item: CodeArray) -> None:
+    """Add the items of every reviewer of a part who shares two items with the cover."""
     with cython.nogil:
         for j in range(len(start) - 1):
-            if joined[j]:
-                continue
             shared = 0
             for r in range(start[j], start[j + 1]):
                 if covered[item[r]]:
                     shared += 1
             if shared >= 2:
-                joined[j] = True
-                count += 1
                 for r in range(start[j], start[j + 1]):
                     covered[item[r]] = True
-    return count

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import combinations, count, pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from reviewgraph import Reviews
 from reviewgraph.graph.closure import repeat_union
 from reviewgraph.graph.kernels import blocks
-from reviewgraph.graph.kernels.union_find import point_at_roots, union_ends
 from tests.strategies import Rows, tables, to_reviews
 
 
-def closed(reviews: Reviews, class_of: np.ndarray, parent: np.ndarray) -> blocks.Blocks:
-    found = blocks.Blocks(reviews.reviewer, reviews.item, reviews.reviewer_start, class_of, parent)
-    found.load()
+def entered(reviews: Reviews) -> blocks.Blocks:
+    found = blocks.Blocks(reviews.reviewer, reviews.item, reviews.n_reviewers, reviews.n_items)
+    found.enter_rows()
     return found
 
 
@@ -43,15 +42,7 @@ def test_blocks_under_added_and_undone_reviews_are_those_of_the_algorithm(
     rows, n_items = [set(row) for row in loaded[0]], loaded[1]
     if not rows or not n_items:
         return
-    reviews = to_reviews(loaded[0], n_items)
-    found = blocks.Blocks(
-        reviews.reviewer,
-        reviews.item,
-        reviews.reviewer_start,
-        np.arange(n_items),
-        pairs_joined(reviews, np.arange(n_items)),
-    )
-    found.load()
+    found = entered(to_reviews(loaded[0], n_items))
     added: list[tuple[int, tuple[int, int]]] = []
     for step in steps:
         if isinstance(step, tuple):
@@ -70,17 +61,6 @@ def test_blocks_under_added_and_undone_reviews_are_those_of_the_algorithm(
         assert groups_of(found, n_items) == {(group.reviewers, group.items) for group in closed_now.components}
         for block, (who, what) in {found.root_of(min(w)): (w, c) for w, c in groups_of(found, n_items)}.items():
             assert len(what) == found.covered[block], (who, what)
-
-
-def pairs_joined(reviews: Reviews, class_of: np.ndarray) -> np.ndarray:
-    """Join the reviewers who share two items of different classes; return the first of each one's group."""
-    root = np.arange(reviews.n_reviewers)
-    for a, b in combinations(range(reviews.n_reviewers), 2):
-        shared = np.intersect1d(reviews.items_of(a), reviews.items_of(b))
-        if np.unique(class_of[shared]).size > 1:
-            union_ends(root, np.array([a]), np.array([b]))
-    point_at_roots(root)
-    return root
 
 
 def grid_of_blocks(size: int) -> Rows:
@@ -107,10 +87,7 @@ def test_reviews_wait_once_each() -> None:
     """Where blocks join that share many items, a review stops waiting and waits again: the queue has room for each."""
     rows = grid_of_blocks(4)
     n_items = max(map(max, rows)) + 1
-    reviews = to_reviews(rows, n_items)
-    root = pairs_joined(reviews, np.arange(n_items))
-    assert np.unique(root).size == 3
-    found = closed(reviews, np.arange(n_items), root)
+    found = entered(to_reviews(rows, n_items))
     assert found.labels().tolist() == [0] * len(rows)
 
 
@@ -126,7 +103,7 @@ def test_what_happens_while_room_is_made_is_raised(name: str, monkeypatch: pytes
             found.add(0, i)
 
     none = np.empty(0, np.int64)
-    found = blocks.Blocks(none, none, np.zeros(2, np.int64), np.arange(90), np.arange(1))
+    found = blocks.Blocks(none, none, 1, 90)
     monkeypatch.setattr(np, name, fail)
     with pytest.raises(MemoryError):
         add_all()

@@ -5,7 +5,7 @@ import signal
 import numpy as np
 import pytest
 
-from reviewgraph.graph.kernels import pairs
+from reviewgraph.graph.kernels.blocks import Blocks
 
 
 @pytest.mark.slow
@@ -14,18 +14,14 @@ def test_ctrl_c_ends_a_kernel_on_its_way() -> None:
     M, N = 60_000, 60_000
     reviewer = np.repeat(np.arange(M), 12)
     codes = np.unique(reviewer * N + rng.integers(0, N, reviewer.size))
-    graph = pairs.rank_neighbours(codes // N, codes % N, M, N, np.empty(0, np.int64))
-    parent = np.arange(M)
-    merges = np.zeros((M - 1, 4), np.int64)
+    reviewer = codes // N
+    found = Blocks(reviewer, codes % N, M, N)
     usual = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):  # noqa: PT012
             signal.setitimer(signal.ITIMER_REAL, 0.003)
-            pairs.merge_pairs(graph, pairs.Reached(M + N, scored=False), parent, merges)
+            found.enter_rows()
             signal.pause()
     finally:
         signal.signal(signal.SIGALRM, usual)
-    stopped = int(np.count_nonzero(merges[:, 3]))
-    whole = np.zeros_like(merges)
-    count = pairs.merge_pairs(graph, pairs.Reached(M + N, scored=False), np.arange(M), whole)
-    assert stopped < count
+    assert 0 < found.n_trail < 2 * reviewer.size

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from reviewgraph._verify.graphs import Table, groups, is_double_by_scores, missing_links, pieces
+from reviewgraph._verify.graphs import missing_links, pieces
 from reviewgraph.graph.closure import replay
-from tests.naive import PRIME, equations, rank, repeat_union, scored_union
+from tests.naive import PRIME, equations, rank, repeat_union
 from tests.strategies import Rows, tables
 from tests.trials import examples
 
@@ -19,15 +19,6 @@ def by_name(rows: Rows) -> dict[str, set[str]]:
 
 def names(n_items: int) -> list[str]:
     return [f"p{i}" for i in range(n_items)]
-
-
-@examples(10)
-@given(tables())
-def test_groups_by_scores_are_those_of_the_plain_algorithm(table: tuple[Rows, int]) -> None:
-    rows, n_items = table
-    score = {(f"r{j}", f"p{i}"): value for j, row in enumerate(rows) for i, value in row.items()}
-    found = groups(by_name(rows), names(n_items), score)
-    assert sorted(sorted(int(who[1:]) for who in group.reviewers) for group in found) == scored_union(rows, n_items)
 
 
 @examples(10)
@@ -66,12 +57,6 @@ def test_missing_links_of_tables_with_dense_parts(seed: int) -> None:
     quality = [int(value) for value in rng.integers(1, PRIME, 9)]
     left = 9 + 2 * 8 - 2 - rank(equations([list(row) for row in rows], quality))
     assert missing_links(by_name(rows), names(9)) == left
-
-
-def test_ties_alone_give_no_scale() -> None:
-    score: dict[tuple[str, str], float | None] = {("a", "p"): 2.0, ("a", "q"): 2.0, ("b", "p"): 3.0, ("b", "q"): 3.0}
-    assert not is_double_by_scores(Table(("a", "b"), ("p", "q"), score))
-    assert is_double_by_scores(Table(("a", "b"), ("p", "q"), {**score, ("a", "q"): 1.0, ("b", "q"): 4.0}))
 
 
 def test_missing_links_of_the_fano_plane() -> None:
