@@ -51,20 +51,3 @@ def doubly_connected_assignment(N: int, k: list[int], rng: np.random.Generator) 
             if usage[j] >= b:
                 V.add(j)
     return assignment
-
-
-def doubly_connected(assignment: list[set[int]]) -> list[set[int]]:
-    """Covers left when components that share two papers are merged until none do (Algorithm 1)."""
-    covers = [set(items) for items in assignment]
-    merged = True
-    while merged:
-        merged = False
-        for a in range(len(covers)):
-            for b in range(a + 1, len(covers)):
-                if len(covers[a] & covers[b]) >= 2:
-                    covers[a] |= covers.pop(b)
-                    merged = True
-                    break
-            if merged:
-                break
-    return covers

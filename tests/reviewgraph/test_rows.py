@@ -35,12 +35,6 @@ def test_masked_entries_of_a_matrix_are_no_reviews() -> None:
     assert Reviews(matrix > 0, reviewers=["a", "b"], items=["p", "q"]).n_reviews == 3
 
 
-def test_a_series_is_no_table() -> None:
-    series = pandas.DataFrame({"reviewer": ["a"], "item": ["p"], "score": [1.0]}).set_index(["reviewer", "item"])
-    with pytest.raises(InputError, match=r"expected a data frame, found Series; write \.reset_index\(\)"):
-        Reviews(series["score"])
-
-
 def test_reviewers_and_items_are_two_columns() -> None:
     with pytest.raises(InputError, match="expected a column of reviewers and another of items, found 'who' for both"):
         Reviews(pandas.DataFrame({"who": ["a"], "score": [1.0]}), reviewer="who", item="who")

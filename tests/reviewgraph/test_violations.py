@@ -8,10 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import planner
-from reviewgraph import InputError, Reviews, check
+from reviewgraph import Reviews, check
 from reviewgraph.cli import main
 from reviewgraph.graph import LabelWarning
-from reviewgraph.graph.check import violations_of
 from reviewgraph.io import without_gone
 from tests.pages import offered
 
@@ -52,17 +51,6 @@ def test_a_check_says_what_a_chair_checks() -> None:
     assert "violations" not in json.loads(run("check", "reviews.csv", "--json").stdout)
     kept = run("check", "reviews.csv", "--load", "9", "--demand", "1")
     assert re.search(r"^  Over load +none\n  Short +none$", kept.stdout, re.M)
-
-
-def test_violations_agree_with_counting_them() -> None:
-    found = violations_of(REVIEWS, conflicts={"bob": ["p1"]}, load={"ann": 1, "bob": None}, demand=3)
-    assert found.conflicts == (("bob", "p1"),)
-    assert found.over_load is not None
-    assert found.over_load == (("ann", 2, 1),)
-    assert found.short is not None
-    assert [(one.item, one.reviews) for one in found.short] == [("p1", 2), ("p2", 2), ("p3", 2)]
-    with pytest.raises(InputError, match="load: 'Ann' and 'ann' differ in letter case alone"):
-        violations_of(REVIEWS, load={"Ann": 1})
 
 
 def test_those_who_are_gone_leave_their_scores_and_get_nothing_new() -> None:
