@@ -1,34 +1,25 @@
 """Tables whose rows are spelled in eight ways, and what becomes of them.
 
 In each table 15 % of the rows name their reviewer, and in every second one their paper, otherwise than the rest; so do
-its conflicts. Every fifth is a workbook with sheets beside it, hidden ones among them, that are not to be read. The
-command, and Python with data frames and pairs, plan for it; :func:`judged` says what is wrong: a review planned that
-exists or that a conflict bars, of the people who are meant; a plan other than that of the table as it is meant; labels
-joined that no note counts, or not refused where nobody said whether they are one. Real tables in ../shared/data must
-give no such note.
+its conflicts. The command plans for it; :func:`judged` says what is wrong: a review planned that exists or that a
+conflict bars, of the people who are meant; a plan other than that of the table as it is meant; labels joined that no
+note counts, or not refused where nobody said whether they are one.
 """
 
 from __future__ import annotations
 
 import collections
-import io
 import json
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import openpyxl
-import pandas as pd
 from click.testing import CliRunner, Result
 
-import planner
-from reviewgraph import InputError, Reviews
 from reviewgraph._base import natural_key
 from reviewgraph.cli import main as command
-from reviewgraph.graph import LabelWarning
 
 #: Eight ways to spell a label otherwise that a person does not see, or takes for the same.
 WAYS: dict[str, Callable[[str], str]] = {
@@ -41,8 +32,6 @@ WAYS: dict[str, Callable[[str], str]] = {
     "full width": lambda label: label[:-1] + chr(ord(label[-1]) + 0xFEE0),
     "soft hyphen": lambda label: f"{label[:1]}\u00ad{label[1:]}",
 }
-#: Sheets beside that of the reviews: their state, and whether they have its header.
-BESIDE = ((("hidden", True),), (("veryHidden", True),), (("visible", False),), (("hidden", True), ("visible", False)))
 JOINED = re.compile(r"([\d,]+) (?:address|label)(?:es|s)? (?:is|are) spelled as before")
 HEADER = ("reviewer", "item")
 
@@ -96,31 +85,12 @@ def as_csv(rows: Sequence[Pair]) -> bytes:
     return "".join(f'"{who}","{paper}"\n' for who, paper in [HEADER, *rows]).encode()
 
 
-def as_book(rows: Sequence[Pair], number: int) -> bytes:
-    """Return rows as the one visible sheet of a workbook that has their header; what others hold is no review."""
-    book, data = openpyxl.Workbook(), io.BytesIO()
-    book.active.title = "Reviews"
-    for row in [HEADER, *rows]:
-        book["Reviews"].append(row)
-    for place, (state, alike) in enumerate(BESIDE[number % len(BESIDE)]):
-        sheet = book.create_sheet(f"Beside {place}", place)
-        sheet.sheet_state = state
-        for row in [HEADER, *((f"r{who}", "p0") for who in range(9))] if alike else [("remark",), ("none",)]:
-            sheet.append(row)
-    book.active = book["Reviews"]
-    book.save(data)
-    return data.getvalue()
-
-
 def judged(number: int, folder: Path) -> list[str]:
     """Return what is wrong with the answers for a table, by its number."""
-    case, book = drawn(number), number % 5 == 0
-    names = {name: folder / f"{name}-{number}.csv" for name in ("meant", "barred", "conflicts")}
-    names["written"] = folder / f"written-{number}.{'xlsx' if book else 'csv'}"
-    contents = (as_csv(case.pairs), as_csv(case.barred), as_csv(case.conflicts))
-    for path, data in zip(names.values(), contents, strict=False):
-        path.write_bytes(data)
-    names["written"].write_bytes(as_book(case.written, number // 5) if book else as_csv(case.written))
+    case = drawn(number)
+    names = {name: folder / f"{name}-{number}.csv" for name in ("meant", "barred", "written", "conflicts")}
+    for path, rows in zip(names.values(), (case.pairs, case.barred, case.written, case.conflicts), strict=True):
+        path.write_bytes(as_csv(rows))
     right = json.loads(_run("plan", names["meant"], "--conflicts", names["barred"], "--json").stdout)
     words = ("plan", names["written"], "--conflicts", names["conflicts"], "--json", "--verbose=notes")
     wrong = []
@@ -136,29 +106,6 @@ def judged(number: int, folder: Path) -> list[str]:
     wrong += _forbidden(case, [(row["reviewer"], row["item"]) for row in found["reviews"]])
     if _told(told.stderr) != case.joins:
         wrong.append(f"{case.joins} labels are joined, notes count {_told(told.stderr)}")
-    if book and "hidden" in str(BESIDE[number // 5 % len(BESIDE)]) and "hidden" not in told.stderr:
-        wrong.append("nobody said that a sheet is hidden")
-    return wrong + _in_python(case, right)
-
-
-def _in_python(case: Case, right: dict[str, object]) -> list[str]:
-    frame, wrong = pd.DataFrame(case.written, columns=list(HEADER)), []
-    if len(case.meant) > len(set(case.meant.values())) and not case.addresses:
-        try:
-            planner.plan(frame, conflicts=case.conflicts)
-            wrong.append("Python: not refused")
-        except InputError as error:
-            wrong += [] if "The argument merge" in str(error) else [f"Python: {error}"]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        reviews = Reviews(frame, merge=None if case.addresses else "all")
-        plan = planner.plan(reviews, conflicts=case.conflicts)
-    notes = "\n".join(str(one.message) for one in caught if issubclass(one.category, LabelWarning))
-    if (plan.status, len(plan.added)) != (right["status"], right["count"]):
-        wrong.append(f"Python: {plan.status}, {len(plan.added)} reviews")
-    wrong += _forbidden(case, [(str(one.reviewer), str(one.item)) for one in plan.added])
-    if _told(notes) != case.joins:
-        wrong.append(f"Python: {case.joins} labels are joined, warnings count {_told(notes)}")
     return wrong
 
 

@@ -115,7 +115,7 @@ def test_no_field_of_a_mail_has_a_line_break() -> None:
 
 
 @pytest.mark.slow
-@examples(30)
+@examples(12)
 @given(many_pairs)
 def test_tables_are_read_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
