@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 
@@ -62,17 +63,9 @@ class Variant:
 
 
 def pieces(pairs: Pairs) -> int:
-    """Return the number of connected pieces, by plain union-find."""
-    parent: dict[tuple[int, str], tuple[int, str]] = {}
-
-    def root(node: tuple[int, str]) -> tuple[int, str]:
-        while parent.setdefault(node, node) != node:
-            node = parent[node]
-        return node
-
-    for reviewer, paper in pairs:
-        parent[root((0, reviewer))] = root((1, paper))
-    return sum(node == above for node, above in parent.items())
+    """Return the number of connected pieces."""
+    graph = nx.Graph(((0, reviewer), (1, paper)) for reviewer, paper in pairs)
+    return nx.number_connected_components(graph)
 
 
 def fingerprint(pairs: Pairs, *, affine: bool = False, with_scores: bool = True) -> Counter[int]:

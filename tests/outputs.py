@@ -1,6 +1,6 @@
 """What every command prints and writes, byte for byte, to be compared before and after a change.
 
-``python -m tests.outputs FOLDER [WORD...]`` runs some 250 commands, or those with any of the words in them, and keeps
+``python -m tests.outputs FOLDER [WORD...]`` runs some 200 commands, or those with any of the words in them, and keeps
 in the folder their inputs and their outputs; ``diff -r`` of two such folders shows what changed. Of a case there is a
 transcript (commands, stdout, stderr, exit status) and the files that the commands wrote; paths of temporary folders,
 versions and notes on the time that passed are normalised, nothing else.
@@ -28,9 +28,9 @@ import reviewgraph
 from lsc.methods import METHODS
 from reviewgraph.cli import main
 from tests.printed import COMMON
+from tests.test_next import OF_CHAIRS
 
 ROOT = Path(__file__).parents[1]
-SHARED = ROOT.parent / "shared" / "data"
 
 # The commands, by the folder whose files they read. Those of a case run after each other in a copy of the folder;
 # behind ">" stands the file that keeps stdout.
@@ -109,20 +109,6 @@ ASSIGNMENTS = [
         for name in ("hotcrp", "openreview --label x", "start", "csv", "mail")
     ),
 ]
-HOTCRP = [
-    "check labconf-pcassignments.csv --items labconf-data.csv --conflicts labconf-pcconflicts.csv",
-    "plan labconf-pcassignments.csv --items labconf-data.csv --conflicts labconf-pcconflicts.csv --json",
-    "plan labconf-pcassignments.csv --items labconf-data.csv --conflicts labconf-pcconflicts.csv --spare 1"
-    " -o upload.csv && check labconf-pcassignments.csv upload.csv --items labconf-data.csv --require double",
-    "plan labconf-pcassignments.csv --conflicts labconf-pcconflicts.csv --willing labconf-allprefs.csv -o upload.csv",
-    *(f"plan labconf-pcassignments.csv --to {system} -o upload" for system in ("hotcrp --label R9", "cmt", "mail")),
-    "assign --items labconf-data.csv --reviewers pc.csv --bids labconf-allprefs.csv --load 9"
-    " --conflicts labconf-pcconflicts.csv --authors labconf-authors.csv --to hotcrp -o upload.csv",
-    "check labconf-scores.csv --json",
-    "calibrate labconf-scores.csv --select 20% --json",
-    "calibrate labconf-reviews.csv -o calibrated.csv --to hotcrp",
-    "check api-reviews.json",
-]
 FAMILIES = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
 SIMULATIONS = [
     *(f"simulate {name} --papers 30 --reviewers 20 --noise 0.3 --seed 5 -o made" for name in FAMILIES),
@@ -134,14 +120,6 @@ SIMULATIONS = [
     "no-such-command",
     *(f"{name} --help" for name in ("", *main.list_commands(Context(main)))),
 ]
-#: The shared tables: what their format needs, and the cases.
-REAL = {
-    "aibs_grants": (" --lower-is-better", [*CHECKS, *CALIBRATIONS, *PLANS]),
-    "auckland": ("", [*CHECKS, *CALIBRATIONS[:4], *PLANS[:3]]),
-    "mooc_peer_grading": ("", [*CHECKS[:3], *CALIBRATIONS[:3], *PLANS[:3]]),
-    "skating_2018": ("", [*CHECKS[:3], *CALIBRATIONS[:3]]),
-    "nih_r01": (" --lower-is-better", [CHECKS[0], CALIBRATIONS[0]]),
-}
 
 
 def tables() -> dict[str, tuple[dict[str, bytes], list[str]]]:
@@ -156,15 +134,9 @@ def tables() -> dict[str, tuple[dict[str, bytes], list[str]]]:
         "conference": (simulated("conference --papers 40 --reviewers 30"), ASSIGNMENTS),
     }
     for folder in sorted((ROOT / "tests" / "hotcrp" / "exports").glob("*/*")):
-        files = {path.name: path.read_bytes() for path in folder.rglob("*.*")}
-        tables_by_name[f"hotcrp {folder.parent.name} {folder.name}"] = (files, HOTCRP)
-    for name, (options, commands) in REAL.items():
-        if (SHARED / name).exists():
-            files = {"reviews.csv": (SHARED / name / "scores.csv").read_bytes()}
-            tables_by_name[name] = (
-                files,
-                [command.replace("reviews.csv", f"reviews.csv{options}") for command in commands],
-            )
+        files = {path.name: path.read_bytes() for path in folder.glob("*.*")}
+        cases = [shlex.join(words) for words in OF_CHAIRS[folder.name]]
+        tables_by_name[f"hotcrp {folder.parent.name} {folder.name}"] = (files, cases)
     return tables_by_name
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.audit_judge import BAD, Variant, disagreement, judged, outcome, pieces, ways
+from tests.audit_judge import BAD, Variant, disagreement, judged, outcome, ways
 from tests.audit_tables import ENGLISH, KINDS, Draw, long, sampled, variants
 
 
@@ -62,8 +62,3 @@ def test_a_third_of_the_tables_is_clean() -> None:
 )
 def test_the_judge_tells_tables_apart(change: dict[str, object], result: str, tmp_path: Path) -> None:
     assert outcome(replace(clean(), **change), "file", tmp_path)[0] == result  # type: ignore[arg-type]
-
-
-def test_pieces_are_those_of_a_graph() -> None:
-    pairs = {("a", "p"): None, ("a", "q"): None, ("b", "r"): None, ("c", "r"): 1.0, ("p", "s"): None}
-    assert pieces(pairs) == 3
