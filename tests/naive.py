@@ -37,6 +37,14 @@ def equations(rows: Sequence[Iterable[int]], quality: Sequence[int]) -> list[lis
     return system
 
 
+def same_line(a: int, b: int, n_items: int, n_reviewers: int) -> list[list[int]]:
+    """Two equations: the reviewers a and b have one slope and one offset."""
+    extra = [[0] * (n_items + 2 * n_reviewers) for _ in range(2)]
+    for k in range(2):
+        extra[k][n_items + 2 * a + k], extra[k][n_items + 2 * b + k] = 1, PRIME - 1
+    return extra
+
+
 def rank(system: Sequence[Sequence[int]]) -> int:
     """Rank by elimination modulo a large prime: exact, and for random coefficients generic almost surely."""
     rows = [list(row) for row in system]

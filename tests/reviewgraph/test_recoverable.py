@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from itertools import combinations
 from random import Random
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +34,20 @@ def test_redundant_reviews_leave_the_rank(table: tuple[Rows, int], seed: int) ->
             continue
         row = next(counted)
         assert redundant == (naive.rank(equations[:row] + equations[row + 1 :]) == rank)
+
+
+@examples(16)
+@given(tables(6), seeds)
+def test_blocks_are_the_reviewers_of_one_line(table: tuple[Rows, int], seed: int) -> None:
+    rows, n_items = table
+    found = recoverability(to_reviews(rows, n_items, scored=False))
+    label, equations = found.block_labels, system(rows, n_items, seed)
+    assert [label[j] >= 0 for j in range(len(rows))] == [len(row) >= 2 for row in rows]
+    for a, b in combinations(np.flatnonzero(label >= 0).tolist(), 2):
+        forced = naive.rank(equations + naive.same_line(a, b, n_items, len(rows))) == found.rank
+        assert forced == (label[a] == label[b])
+    for left, right in combinations(found.block_covers, 2):
+        assert np.intersect1d(left, right).size <= 1
 
 
 def test_fano_plane_is_recoverable_without_being_doubly_connected() -> None:
