@@ -119,14 +119,14 @@ def test_samples_have_the_published_probabilities(target: str) -> None:
     chosen = assign(
         similarity, conflicts=conflicts, demand=2, load=4, target=target, max_probability=0.5, search=Search(seed=3)
     )
-    sample = chosen.sample(400, seed=3)
+    sample = chosen.sample(200, seed=3)
     shares = np.array(chosen.probabilities.to_columns()["probability"])
-    # Five standard errors of a share of 400 draws.
-    assert np.abs(sample.shares - shares).max() < 5 * 0.5 / 400**0.5
+    # Five standard errors of a share of 200 draws.
+    assert np.abs(sample.shares - shares).max() < 5 * 0.5 / 200**0.5
     assert sample[0].to_dict() == chosen.reviews.to_dict()
     for draw in sample[:100]:
         assert draw.reviews_per_item.tolist() == [2] * 10
         assert draw.loads.max() <= 4
         assert not conflicts[draw.reviewer, draw.item].any()
         assert target == "none" or check(draw).reaches("connected")
-    assert len(sample.to_frame()) == 400 * 20
+    assert len(sample.to_frame()) == 200 * 20
