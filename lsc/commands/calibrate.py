@@ -172,7 +172,7 @@ def beside(session: Session) -> str:
 MORE = 100
 #: Options that the next calibration does not repeat.
 NOT_AGAIN = {
-    *(*TABLE, "conference", "lottery", "seed", "explain"),
+    *(*TABLE, "lottery", "seed", "explain"),
     *("output", "to", "html", "anonymous", "as_json", *SHOWN_BY),
 }
 
@@ -184,6 +184,8 @@ NOT_AGAIN = {
 CHOOSING = ("hypothesis", "max_slope")
 OF_METHODS = ("weights", "only_target", "confidence", "references")
 OF_PROBABILITIES = ("lottery", "explain")
+#: Options without a meaning unless papers are selected.
+OF_SELECTIONS = ("lottery", "error_rate", "by_group_average")
 
 
 def settle_method(session: Session) -> Method:
@@ -205,8 +207,12 @@ def settle_method(session: Session) -> Method:
             belongs = f"{flags[name]} belongs to --method {' or '.join(taker.name for taker in takers)}"
             message = f"method: {belongs}, found {method.name!r}; leave one of the two out"
             raise InputError(message)
-    if params["lottery"] and params["select"] is None:
-        message = "lottery: expected --select N or P% with it, the number of papers to select"
+    for name in OF_SELECTIONS:
+        if params["select"] is None and session.is_typed(name):
+            message = f"{flags[name]}: expected --select N or P% with it, the number of papers to select; found none"
+            raise InputError(message)
+    if session.is_typed("seed") and not params["lottery"]:
+        message = "--seed: expected --lottery with it, which draws; found none"
         raise InputError(message)
     return method
 

@@ -173,6 +173,8 @@ class Assignment(Result):
     affinity_unconstrained
         The largest total under the same demands, loads, conflicts and fixed pairs without a connection level; NaN
         when there is none.
+    affinity_before_level
+        The total of the best assignment found under all that was asked for but the level; None if not known.
     critical
         Reviewers without whom the level would not hold; None if not determined.
     forced
@@ -214,6 +216,7 @@ class Assignment(Result):
     reviews: Reviews
     affinities: FloatArray
     affinity_unconstrained: float
+    affinity_before_level: float | None = None
     critical: tuple[Label, ...] | None = None
     forced: int = 0
     explanation: str = ""
@@ -345,6 +348,7 @@ class Assignment(Result):
             "affinity": self.affinity,
             "affinity_unconstrained": self.affinity_unconstrained,
             "price_percent": self.price,
+            "price_percent_of_level": self.price_of_level,
             "price_percent_at_least": self.least_price,
             "mean_affinity": self.mean_affinity,
             "minimum_affinity": self.minimum_affinity,
@@ -388,6 +392,13 @@ class Assignment(Result):
         if self.status is AssignmentStatus.INFEASIBLE:
             return float("nan")
         return self._share(self.affinity_unconstrained - self.affinity)
+
+    @property
+    def price_of_level(self) -> float | None:
+        """The part of the price that the level costs, beyond rules, fairness and few changes; None if not known."""
+        if self.affinity_before_level is None:
+            return None
+        return self._share(self.affinity_before_level - self.affinity)
 
     def _share(self, lost: float) -> float:
         """Return lost affinity in percent of the unconstrained optimum."""

@@ -146,17 +146,19 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
     if not assignment.affinities.any() and not assignment.affinity_unconstrained > 0:
         return ""
     level = aim_named(assignment.target).level is not None and not assignment.explanation
-    purposes = {
-        "few changes": assignment.changes,
-        "the rules": assignment.kept,
-        "fairness": assignment.fairness,
-        "comparability": level,
-    }
-    lost = " and ".join(purpose for purpose, asked in purposes.items() if asked)
-    text = "the best possible total" + ("; comparability cost nothing" if level else "")
+    purposes = {"few changes": assignment.changes, "the rules": assignment.kept, "fairness": assignment.fairness}
+    others = " and ".join(purpose for purpose, asked in purposes.items() if asked)
+    own = "; comparability cost nothing" if level else ""
+    text = f"the best possible total{own}"
     if assignment.randomised is not None:
         text = f"{assignment.randomised.percent:.1f} % of the best total is expected"
     elif assignment.price:
+        of_level = assignment.price_of_level
+        if level and of_level is None:
+            own = " and comparability"
+        elif level and round(of_level or 0.0, 3) > 0:
+            own = f"; comparability cost {of_level:.3g} %"
+        lost = f"{others}{own}" if others else "comparability" if level else ""
         text = f"{assignment.price:.3g} % below the best total{', lost to ' if lost else ''}{lost}"
         if assignment.status is AssignmentStatus.OPTIMAL:
             text += "; the least loss possible"

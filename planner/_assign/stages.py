@@ -391,6 +391,7 @@ class Run:
             reviews=self._reviews(new),
             affinities=problem.affinity[new][order],
             affinity_unconstrained=self.unconstrained,
+            affinity_before_level=None if best is None else math.fsum(problem.affinity[best & ~problem.old].tolist()),
             critical=critical,
             forced=forced,
             explanation=Mentions.labelled(problem.reviewers, problem.items)(why),

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 #: Options that the next command does not repeat.
-NOT_AGAIN = {*TABLE, *DESTINATION, *SHOWN_BY, "conference", "as_json"}
+NOT_AGAIN = {*TABLE, *DESTINATION, *SHOWN_BY, "as_json"}
 
 _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps"
 

@@ -262,6 +262,11 @@ class Report(Result):
         """The name of the highest level that holds for the structure, or None."""
         return self.structure.level
 
+    def __bool__(self) -> bool:
+        """Raise InputError, as a check of papers that are not comparable would count as true."""
+        message = "check: expected a question, as report.reaches('double') or report.level, found a truth value"
+        raise InputError(message)
+
     @checked
     def reaches(self, level: LevelName) -> bool:
         """Whether a level holds.

@@ -19,7 +19,7 @@ import planner
 import reviewgraph
 from lsc.methods import METHODS
 from lsc.simulation import simulate
-from reviewgraph import Reviews, check
+from reviewgraph import InputError, Reviews, check
 from reviewgraph._base import Result, plain
 from reviewgraph.graph import connected_components, doubly_connected_components, recoverability, structure_of
 
@@ -218,3 +218,9 @@ def test_labels_that_are_tuples_are_verified(method: str) -> None:
     reviews = Reviews([((who, 1), ("p", what), who + what + 1.0) for who in range(3) for what in range(4)])
     verification = reviewgraph.verify(reviewgraph.calibrate(reviews, method=method), reviews)
     assert verification.good is not False, str(verification)
+
+
+def test_a_check_is_neither_true_nor_false() -> None:
+    apart = check([("ann", "p1"), ("bob", "p2")])
+    with pytest.raises(InputError, match=r"report\.reaches\('double'\)"):
+        assert apart

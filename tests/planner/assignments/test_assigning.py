@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
 from planner import assign
-from reviewgraph import Reviews, Search, check
+from reviewgraph import Reviews, Rules, Search, check
 from reviewgraph._base import Clock, InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import told
@@ -436,6 +436,21 @@ def test_the_price_is_at_least_what_is_said(seed):
     loss = result.affinity_unconstrained - best
     assert result.least_loss <= loss + 1e-9
     assert result.affinity <= best + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_price_of_the_level_is_what_it_adds_to_that_of_the_rules(seed):
+    """Two communities that prefer their own: the rule on regions and the level cost something each."""
+    rng = np.random.default_rng(seed)
+    score = rng.random((12, 10))
+    score[:6, 5:] *= 0.2
+    score[6:, :5] *= 0.2
+    rules = Rules(at_most={"region": 1}, attributes={j: {"region": "abc"[j % 3]} for j in range(12)})
+    result = assign(score, demand=3, load=4, rules=rules)
+    without = assign(score, demand=3, load=4, rules=rules, target="none")
+    assert without.status == "optimal"
+    assert result.price_of_level == pytest.approx(result.price - without.price)
+    assert without.price_of_level == pytest.approx(0.0, abs=1e-9)
 
 
 BEYOND = {("a", "p"): 1e308, ("b", "p"): 1e308, ("a", "q"): -1e308, ("b", "q"): 1.0}
