@@ -151,7 +151,7 @@ def readme() -> list[str]:
     """Return the three commands that the README shows for HotCRP."""
     text = (ROOT / "README.md").read_text("utf-8")
     (block,) = re.findall(r"^```\n(reviewgraph check pcassignments.*?)^```$", text, re.M | re.S)
-    return [str(line) for line in block.splitlines()]
+    return [str(line) for line in block.replace("\\\n", " ").splitlines()]
 
 
 def planned(site: Site, name: str) -> set[tuple[str, str]]:
