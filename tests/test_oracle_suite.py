@@ -11,10 +11,10 @@ import pytest
 from planner._assign.assignment import AssignmentStatus
 from planner._plans.outcome import PlanStatus
 from reviewgraph import Reviews
-from tests.oracles import graphs
+from tests.oracles import assignments, graphs, plans
 from tests.oracles.__main__ import FINDING, ORACLES, run
 from tests.oracles.oracle import FINE, Oracle
-from tests.trials import trials
+from tests.trials import NIGHTLY, trials
 
 
 @pytest.mark.parametrize("oracle", ORACLES, ids=lambda oracle: oracle.name)
@@ -23,6 +23,54 @@ def test_answers_agree_with_their_oracle(oracle: Oracle) -> None:
     counts = run([oracle], cases, 1.0, seed=5)[oracle.name]
     assert {*counts} <= {*FINE}
     assert counts["agrees"] > 0
+
+
+#: What may be asked of assignments and of plans, each drawn by itself, for most instances ask for few of them.
+ASKED = {
+    assignments.any_market: (
+        *("fair", "floor", "previous", "alternates", "best_effort", "max_probability", "rules", "item_attributes"),
+        *("institutions", "senior", "authors", "phase_one", "fixed", "min_load"),
+    ),
+    plans.any_table: (
+        *("cost", "affinity", "n", "best_effort", "rules", "item_attributes", "institutions", "senior", "willing"),
+        *("fixed", "min_reviews", "max_per_item"),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("draw", "option"), [(draw, option) for draw, options in ASKED.items() for option in options])
+def test_whatever_is_asked_for_has_the_best_answer(draw: Any, option: str) -> None:
+    of_assignments = draw is assignments.any_market
+    (oracle,) = assignments.ORACLES if of_assignments else plans.ORACLES
+
+    def drawn(rng: np.random.Generator) -> Any:
+        while option not in (asked := draw(rng)):
+            pass
+        return asked
+
+    counts = run([replace(oracle, draw=drawn)], trials(40 if of_assignments else 20), 0.5, seed=6)[oracle.name]
+    assert {*counts} <= ({*FINE} if NIGHTLY else {"agrees", "untold"})
+    assert counts["agrees"] > 0.5 * counts.total()
+
+
+@pytest.mark.filterwarnings("ignore::reviewgraph._base.errors.LabelWarning")
+@pytest.mark.parametrize("seed", range(trials(40)))
+def test_the_order_of_what_is_given_does_not_matter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    asked = assignments.any_market(rng)
+
+    def shuffled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return dict(shuffled([*value.items()]))
+        return [value[place] for place in rng.permutation(len(value)).tolist()]
+
+    turned = {name: shuffled(value) for name, value in asked.items() if isinstance(value, dict | list)}
+    del turned["items"], turned["reviewers"]
+    one, other = (assignments.ours(options) for options in (asked, {**asked, **turned}))
+    assert one.status == other.status
+    assert sorted(assignments.pairs_of(one.reviews)) == sorted(assignments.pairs_of(other.reviews))
+    assert one.changes == other.changes
 
 
 def test_a_wrong_answer_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
