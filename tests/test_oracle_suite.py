@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from planner._assign.assignment import AssignmentStatus
 from planner._plans.outcome import PlanStatus
 from reviewgraph import Reviews
-from tests.oracles import assignments, graphs, plans
+from tests.oracles import assignments, graphs
 from tests.oracles.__main__ import FINDING, ORACLES, run
 from tests.oracles.oracle import FINE, Oracle
 from tests.trials import NIGHTLY, trials
@@ -27,29 +28,25 @@ def test_answers_agree_with_their_oracle(oracle: Oracle) -> None:
 
 #: What may be asked of assignments and of plans, each drawn by itself, for most instances ask for few of them.
 ASKED = {
-    assignments.any_market: (
-        *("fair", "floor", "previous", "alternates", "best_effort", "max_probability", "rules", "item_attributes"),
-        *("institutions", "senior", "authors", "phase_one", "fixed", "min_load"),
+    "assignments": (
+        *("fair", "floor", "previous", "alternates", "max_probability", "rules", "item_attributes", "institutions"),
+        *("senior", "authors", "phase_one", "fixed", "min_load"),
+        *("fair rules", "floor rules", "previous rules", "alternates rules"),
     ),
-    plans.any_table: (
-        *("cost", "affinity", "n", "best_effort", "rules", "item_attributes", "institutions", "senior", "willing"),
-        *("fixed", "min_reviews", "max_per_item"),
+    "plans": (
+        *("cost", "affinity", "n", "rules", "item_attributes", "institutions", "senior", "willing", "fixed"),
+        *("min_reviews", "max_per_item"),
     ),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("draw", "option"), [(draw, option) for draw, options in ASKED.items() for option in options])
-def test_whatever_is_asked_for_has_the_best_answer(draw: Any, option: str) -> None:
-    of_assignments = draw is assignments.any_market
-    (oracle,) = assignments.ORACLES if of_assignments else plans.ORACLES
-
-    def drawn(rng: np.random.Generator) -> Any:
-        while option not in (asked := draw(rng)):
-            pass
-        return asked
-
-    counts = run([replace(oracle, draw=drawn)], trials(40 if of_assignments else 20), 0.5, seed=6)[oracle.name]
+@pytest.mark.parametrize(("name", "options"), [(name, options) for name, each in ASKED.items() for options in each])
+def test_whatever_is_asked_for_has_the_best_answer(name: str, options: str) -> None:
+    (oracle,) = [oracle for oracle in ORACLES if oracle.name == name]
+    draw: Any = oracle.draw
+    asked = replace(oracle, draw=lambda rng: draw(rng, *options.split()), most_seconds=inf)
+    counts = run([asked], trials(60 if name == "assignments" else 20), 0.5, seed=6)[name]
     assert {*counts} <= ({*FINE} if NIGHTLY else {"agrees", "untold"})
     assert counts["agrees"] > 0.5 * counts.total()
 

@@ -40,10 +40,12 @@ DRAWS = 100
 # Instances.
 
 
-def market(rng: np.random.Generator) -> Options:
-    """Return a tiny market; most of those without an assignment at the level are drawn again."""
+def market(rng: np.random.Generator, *concerns: str) -> Options:
+    """Return a tiny market with these options; most of those without an assignment at the level are drawn again."""
     while True:
         asked = any_market(rng)
+        if not {*concerns} <= asked.keys():
+            continue
         if rng.random() < IMPOSSIBLE or every(asked).best is not None:
             return asked
 
