@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import pytest
 from planner._assign.assignment import AssignmentStatus
 from planner._plans.outcome import PlanStatus
 from reviewgraph import Reviews
-from tests.oracles import graphs
+from tests.oracles import assignments, graphs
 from tests.oracles.__main__ import FINDING, ORACLES, run
 from tests.oracles.oracle import FINE, Oracle
-from tests.trials import trials
+from tests.trials import NIGHTLY, trials
 
 
 @pytest.mark.parametrize("oracle", ORACLES, ids=lambda oracle: oracle.name)
@@ -23,6 +24,52 @@ def test_answers_agree_with_their_oracle(oracle: Oracle) -> None:
     counts = run([oracle], cases, 1.0, seed=5)[oracle.name]
     assert {*counts} <= {*FINE}
     assert counts["agrees"] > 0
+
+
+#: What may be asked of assignments and of plans, each drawn by itself, for most instances ask for few of them.
+ASKED = {
+    "assignments": (
+        *("fair", "floor", "previous", "alternates", "max_probability", "rules", "item_attributes", "institutions"),
+        *("senior", "authors", "phase_one", "fixed", "min_load"),
+        *("fair rules", "floor rules", "previous rules", "alternates rules"),
+    ),
+    "plans": (
+        *("cost", "affinity", "n", "rules", "item_attributes", "institutions", "senior", "willing", "fixed"),
+        *("min_reviews", "max_per_item"),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options"), [(name, options) for name, each in ASKED.items() for options in each])
+def test_whatever_is_asked_for_has_the_best_answer(name: str, options: str) -> None:
+    (oracle,) = [oracle for oracle in ORACLES if oracle.name == name]
+    draw: Any = oracle.draw
+    asked = replace(oracle, draw=lambda rng: draw(rng, *options.split()), most_seconds=inf)
+    # Rules that differ among papers are of many kinds.
+    cases = (60 if name == "assignments" else 20) * (4 if options == "item_attributes" else 1)
+    counts = run([asked], trials(cases), 0.5, seed=6)[name]
+    assert {*counts} <= ({*FINE} if NIGHTLY else {"agrees", "untold"})
+    assert counts["agrees"] > 0.5 * counts.total()
+
+
+@pytest.mark.filterwarnings("ignore::reviewgraph._base.errors.LabelWarning")
+@pytest.mark.parametrize("seed", range(trials(40)))
+def test_the_order_of_what_is_given_does_not_matter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    asked = assignments.any_market(rng)
+
+    def shuffled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return dict(shuffled([*value.items()]))
+        return [value[place] for place in rng.permutation(len(value)).tolist()]
+
+    turned = {name: shuffled(value) for name, value in asked.items() if isinstance(value, dict | list)}
+    del turned["items"], turned["reviewers"]
+    one, other = (assignments.ours(options) for options in (asked, {**asked, **turned}))
+    assert one.status == other.status
+    assert sorted(assignments.pairs_of(one.reviews)) == sorted(assignments.pairs_of(other.reviews))
+    assert one.changes == other.changes
 
 
 def test_a_wrong_answer_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:

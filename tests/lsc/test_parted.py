@@ -23,6 +23,7 @@ from reviewgraph.cli import main
 from reviewgraph.graph import PartedReviews
 from reviewgraph.parts import cluster as clusters
 from tests.lsc.inference.simulated_tables import table
+from tests.trials import NIGHTLY
 
 pandas = pytest.importorskip("pandas")
 distributed = pytest.importorskip("distributed")
@@ -140,6 +141,8 @@ def on(client: Any, folder: Path, rows: dict[str, Any], parts: int, **options: A
     return cluster_reviews(source, client, folder, partitions=parts, **options)
 
 
+#: In how many parts tables are.
+PARTS = (1, 2, 7) if NIGHTLY else (1, 7)
 PLACES = pytest.mark.parametrize("place", [on_disk, on_cluster])
 
 
@@ -170,7 +173,7 @@ def test_the_posterior_is_that_in_memory(tmp_path: Path, name: str, place: Calla
     assert whole.status == status
     assert (whole.beliefs.kappa > 0) == (name == "likeness")
     assert bool(whole.by_prior) == (name == "ignored")
-    for parts in (1, 2, 7):
+    for parts in PARTS:
         with place(tmp_path, rows, parts) as reviews:
             expect_same(lsc.posterior(reviews), whole)
     gc.collect()  # files that were left open would warn
@@ -277,7 +280,7 @@ def test_the_linear_calibration_is_that_in_memory(
 ) -> None:
     rows = conference(seed, noise=noise, apart=1 + seed % 2, load=5)
     whole = lsc.calibrate(read_reviews(written(tmp_path, rows), lower_is_better=seed == 2), hypothesis)
-    for parts in (1, 2, 7):
+    for parts in PARTS:
         with place(tmp_path, rows, parts, lower_is_better=seed == 2) as reviews:
             found = lsc.calibrate(reviews, hypothesis)
             columns = found.to_columns()

@@ -40,10 +40,12 @@ DRAWS = 100
 # Instances.
 
 
-def market(rng: np.random.Generator) -> Options:
-    """Return a tiny market; most of those without an assignment at the level are drawn again."""
+def market(rng: np.random.Generator, *concerns: str) -> Options:
+    """Return a tiny market with these options; most of those without an assignment at the level are drawn again."""
     while True:
         asked = any_market(rng)
+        if not {*concerns} <= asked.keys():
+            continue
         if rng.random() < IMPOSSIBLE or every(asked).best is not None:
             return asked
 
@@ -460,6 +462,9 @@ def faults_of_bounds(answer: Any, everything: Everything, row: int, best: int) -
         fewest = everything.changed.min()
         if len(answer.changes.new) != everything.changed[row] or answer.changes.fewest > fewest:
             yield f"false claim: fewest changes {answer.changes.fewest}, there is {fewest}"
+        before, after = ({*pairs} for pairs in (asked["previous"], pairs_of(answer.reviews)))
+        if {*answer.changes.kept} != before & after or {*answer.changes.new} != after - before:
+            yield f"false claim: kept {answer.changes.kept}, new {answer.changes.new}"
     fairness = answer.fairness
     if fairness is not None and np.isfinite(everything.smallest[row]):
         if abs(fairness.smallest[1] - everything.smallest[row]) > ROUNDING:
@@ -521,8 +526,11 @@ def faults_of_alternates(answer: Any, world: World, pairs: list[Pair]) -> Iterat
         for r, replaced in listed.items():
             if replaced != able.get(r, set()):
                 yield f"false claim: alternate {r} of {item} replaces {replaced}, it is {able.get(r)}"
-        full = min(number, sum(len(replaced) == len(panel) for replaced in able.values()))
-        if short.get(item, number) != full or len(listed) != min(number, len(able)):
+        fits = [world.value((r, item)) for r, replaced in able.items() if len(replaced) == len(panel)]
+        best = sorted(fits, reverse=True)[:number]
+        full = len(best)
+        chosen = [entry.affinity for entry in answer.alternates.listed if entry.item == item and entry.everyone]
+        if short.get(item, number) != full or len(listed) != min(number, len(able)) or chosen != best:
             yield f"missed: alternates of {item} are {listed}, there are {able}"
 
 

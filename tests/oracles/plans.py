@@ -39,10 +39,12 @@ IMPOSSIBLE = 0.15
 # Instances.
 
 
-def some_table(rng: np.random.Generator) -> Options:
-    """Return a tiny table and what is asked of a plan; most of those without a plan are drawn again."""
+def some_table(rng: np.random.Generator, *concerns: str) -> Options:
+    """Return a tiny table and these options of a plan; most of those without a plan are drawn again."""
     while True:
         asked = any_table(rng)
+        if not {*concerns} <= asked.keys():
+            continue
         if len(World(asked).free) <= MOST_PAIRS and (rng.random() < IMPOSSIBLE or World(asked).possible):
             return asked
 

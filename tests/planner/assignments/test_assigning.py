@@ -6,16 +6,15 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
 from planner import assign
 from reviewgraph import Reviews, Rules, Search, check
 from reviewgraph._base import Clock, InputError
+from tests.oracles.assignments import any_market
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import told
-from tests.trials import examples, sampled, trials
+from tests.trials import sampled, trials
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
@@ -24,63 +23,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
 def pairs_of(result):
     table = result.reviews
     return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
-
-
-@st.composite
-def markets(draw, *, extras=False):
-    """Small markets, tight in loads, with ties in affinity, conflicts, isolated papers and unequal numbers."""
-    n, m = draw(st.integers(1, 7)), draw(st.integers(1, 7))
-    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
-    density = draw(st.sampled_from([0.4, 0.8, 1.0]))
-    levels = draw(st.sampled_from([1, 2, 1000]))
-    affinity = {
-        (f"r{j}", f"p{i}"): float(rng.integers(-levels, levels + 1))
-        for j in range(m)
-        for i in range(n)
-        if rng.random() < density
-    }
-    demand = {f"p{i}": int(rng.integers(0, 4)) for i in range(n)}
-    load = {f"r{j}": int(rng.integers(0, 5)) for j in range(m)}
-    least = {r: int(rng.integers(0, most + 1)) if rng.random() < 0.3 else 0 for r, most in load.items()}
-    conflicts = [pair for pair in affinity if rng.random() < 0.1]
-    market = {"affinity": affinity, "demand": demand, "load": load, "min_load": least, "conflicts": conflicts}
-    if extras:
-        fixed = [pair for pair in affinity if pair not in conflicts and rng.random() < 0.08]
-        market["fixed"] = [
-            (r, p) for k, (r, p) in enumerate(fixed)
-            if r not in {a for a, _ in fixed[:k]} and p not in {b for _, b in fixed[:k]} and load[r] and demand[p]
-        ]  # fmt: skip
-        market["institutions"] = {r: f"u{rng.integers(3)}" for r in load if rng.random() < 0.5}
-        market["senior"] = [r for r in load if rng.random() < 0.6] if rng.random() < 0.5 else None
-    return market
-
-
-def call(market, **options):
-    market = dict(market)
-    affinity = market.pop("affinity")
-    return assign(affinity, items=market["demand"], reviewers=market["load"], **market, **options)
-
-
-def wrong_with(market, result):
-    rules = {key: value for key, value in market.items() if key != "affinity"}
-    return naive.violations(pairs_of(result), allowed=market["affinity"], **rules)
-
-
-@given(markets())
-@examples(24)
-def test_unconstrained_optimum_equals_the_linear_programme(market):
-    result = call(market, target="none")
-    free = [pair for pair in market["affinity"] if pair not in market["conflicts"]]
-    value = [market["affinity"][pair] for pair in free]
-    best = naive.best_total(free, value, market["demand"], market["load"], market["min_load"])
-    if best is None:
-        assert result.status == "infeasible"
-        assert result.explanation
-        return
-    assert result.status == "optimal"
-    assert wrong_with(market, result) == []
-    assert result.affinity == pytest.approx(best, abs=1e-6)
-    assert result.affinity == pytest.approx(sum(market["affinity"][pair] for pair in pairs_of(result)))
 
 
 @pytest.mark.parametrize("seed", range(trials(8)))
@@ -101,46 +43,25 @@ def test_equals_highs_on_larger_random_instances(seed):
         assert result.affinity == pytest.approx(best, rel=1e-9)
 
 
-@given(markets(extras=True), st.sampled_from(["double", "connected", "none"]))
-@examples(32)
-def test_every_result_obeys_every_constraint(market, target):
-    result = call(market, target=target, search=Search(time_limit=20))
-    if result.status == "infeasible":
-        assert result.explanation
-        return
-    if "was found in the time given" in result.explanation:
-        return
-    assert wrong_with(market, result) == []
-    if result.status == "level_missed":
-        assert result.explanation
-        return
-    check = {"double": naive.doubly_connected, "connected": naive.connected, "none": lambda pairs, items: True}[target]
-    assert check(pairs_of(result), set(market["demand"]))
-    assert result.affinity <= result.affinity_unconstrained + 1e-6
-
-
-@given(markets())
-@examples(24)
-def test_explanations_count_right(market):
+def test_explanations_count_right():
     """The inequality in an explanation is the violated one, and the papers and reviewers it counts are there."""
-    result = call(market, target="none")
-    if result.status != "infeasible":
-        return
-    found = re.search(r": (\d+) > (\d+)\.", result.explanation) or re.search(
-        r"= (\d+) reviews?, and only (\d+) ", result.explanation
-    )
-    assert found, result.explanation
-    assert int(found[1]) > int(found[2])
-
-
-@given(markets(), st.randoms(use_true_random=False))
-@examples(12)
-def test_order_of_rows_does_not_matter(market, random):
-    first = call(market)
-    rows = list(market["affinity"].items())
-    random.shuffle(rows)
-    again = call({**market, "affinity": dict(rows), "conflicts": market["conflicts"][::-1]})
-    assert (first.status, sorted(pairs_of(first))) == (again.status, sorted(pairs_of(again)))
+    counted = 0
+    for seed in range(trials(200)):
+        asked = any_market(np.random.default_rng(seed))
+        limits = {name: asked[name] for name in ("demand", "load", "min_load", "conflicts") if name in asked}
+        limits["load"] = {r: most // 2 for r, most in asked["load"].items()}
+        limits["min_load"] = {r: min(asked.get("min_load", {}).get(r, 0), most) for r, most in limits["load"].items()}
+        names = {"items": asked["items"], "reviewers": asked["reviewers"]}
+        result = assign(asked["affinity"], **names, **limits, target="none")
+        if result.status != "infeasible":
+            continue
+        found = re.search(r": (\d+) > (\d+)\.", result.explanation) or re.search(
+            r"= (\d+) reviews?, and only (\d+) ", result.explanation
+        )
+        assert found, result.explanation
+        assert int(found[1]) > int(found[2])
+        counted += 1
+    assert counted > 20
 
 
 def clustered(n, m, seed, topics=8, communities=False):

@@ -27,20 +27,6 @@ DATA = Path(__file__).parents[4] / "shared" / "data"
 TARGETS = list(NAMES)
 
 
-@pytest.mark.slow
-@given(cases(), st.sampled_from(TARGETS))
-@examples(24)
-def test_plans_are_as_good_as_brute_force(case: Case, target: Any) -> None:
-    expected = naive_plans.smallest_plan(*case.naive(), target, most_sets=3_000)
-    plan = planner.plan(case.reviews, target=target, search=Search(time_limit=20), **case.options)
-    verify_plan(plan)
-    if expected is None:
-        assert plan.status == "infeasible"
-        assert plan.explanation
-    elif expected != "too many":
-        assert (plan.status, plan.count, plan.cost) == ("optimal", *expected)
-
-
 @pytest.mark.parametrize("target", ["double", "recoverable", "connected"])
 def test_the_fewest_reviews_of_least_cost_are_cheapest_without_a_search(target: str) -> None:
     """Of many candidates few are dear, and the plan needs none of them."""

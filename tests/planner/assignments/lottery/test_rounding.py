@@ -10,8 +10,7 @@ from planner import AtMost
 from planner._assign.marginals import UNITS, best_marginals, limits_of, support_of
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.lottery.test_marginals import problems
-from tests.planner.assignments.naive_lottery import rounded
-from tests.trials import examples
+from tests.trials import examples, trials
 
 
 def drawn(problem, units, rng):
@@ -51,15 +50,13 @@ CASES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("naive", [False, True])
-def test_frequencies_are_the_probabilities(case, naive):
+def test_frequencies_are_the_probabilities(case):
     pairs, units, n, m = CASES[case]
-    table, units, count = np.array(pairs), np.array(units), 300 if naive else 1500
+    table, units, count = np.array(pairs), np.array(units), trials(800)
     rng, times = np.random.default_rng(7), np.zeros(len(pairs))
     problem = problem_of(pairs, np.ones(len(pairs)), n, m, demand=np.bincount(table[:, 0], units) / UNITS, load=n)
-    fractions = [f"{number}/{UNITS}" for number in units.tolist()]
     for _ in range(count):
-        times += rounded(pairs, fractions, rng) if naive else drawn(problem, units, rng)
+        times += drawn(problem, units, rng)
     # Exact binomial bounds that all pairs together leave by chance once in a thousand.
     low, high = binom.interval(1 - 1e-3 / len(pairs), count, units / UNITS)
     assert (times >= low).all()

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from planner._assign.best_flow import settle
 from planner._assign.flow import whole_costs
-from planner._assign.kernels.flow import cheapest_path, flip, pop_heap, sift_up, workspace
-from planner._assign.programme import may_replace
-from tests.planner.assignments import naive_rules as naive
-from tests.planner.assignments.cases import FAR, cheapest_assignment, problem_of, random_case, ruled_of
+from planner._assign.kernels.flow import cheapest_path, flip, workspace
+from tests.planner.assignments.cases import FAR, cheapest_assignment, problem_of, random_case
 
 
 def arcs(net, cost):
@@ -93,21 +89,6 @@ def test_cheapest_cycles_are_shortest_ways_and_keep_reduced_costs(seed):
         assert all(c + net.potential[u] - net.potential[v] >= 0 for u, v, c, _ in arcs(net, cost))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_heap_sorts_by_distance_then_node(seed):
-    rng = np.random.default_rng(seed)
-    work = workspace(np.zeros(0, np.int64), 30)
-    nodes = rng.permutation(30)[:20]
-    np.asarray(work.dist)[nodes] = rng.integers(0, 6, 20)
-    for size, node in enumerate(nodes.tolist()):
-        work.heap[size] = node
-        work.place[node] = size
-        sift_up(work, size)
-    work.size = 20
-    order = [pop_heap(work) for _ in nodes]
-    assert order == sorted(nodes.tolist(), key=lambda node: (work.dist[node], node))
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_flipping_keeps_the_books_and_undoes_itself(seed):
     rng = np.random.default_rng(seed)
@@ -142,25 +123,3 @@ def test_reviews_that_are_lacking_have_room(seed):
     for i in range(problem.n_items):
         panels = [each.panel[each.panel_start[i] : each.panel_start[i] + each.n_panel[i]] for each in (net, whole)]
         assert sorted(panels[0]) == sorted(panels[1])
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::reviewgraph._base.errors.LabelWarning")
-@pytest.mark.parametrize("seed", range(60))
-def test_who_may_replace_somebody_is_who_breaks_no_rule(seed):
-    rng = np.random.default_rng(seed)
-    problem, chosen = random_case(rng)
-    attributes = naive.random_attributes(rng, range(problem.n_reviewers))
-    rules = naive.random_rules(rng, attributes) + naive.random_rules_of_papers(rng)
-    papers = naive.random_papers(rng, range(problem.n_items))
-    problem = replace(problem, ruled=ruled_of(problem.n_reviewers, problem.n_items, attributes, rules, papers))
-    for item in np.flatnonzero(problem.demand).tolist():
-        pairs = {int(problem.reviewer[p]): int(p) for p in np.flatnonzero(problem.item == item)}
-        panel = problem.reviewer[chosen & (problem.item == item)].tolist()
-        if naive.broken(panel, attributes, rules, papers[item]):
-            continue
-        for leaving in panel:
-            for entering in set(range(problem.n_reviewers)) - set(panel):
-                then = [entering, *(r for r in panel if r != leaving)]
-                able = may_replace(problem, chosen, pairs[entering], pairs[leaving])
-                assert able == (not naive.broken(then, attributes, rules, papers[item]))

@@ -1,8 +1,8 @@
-"""What reviews are worth, by integrals and by trying all choices."""
+"""What reviews are worth, by integrals."""
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement, pairwise
+from itertools import pairwise
 
 import numpy as np
 from scipy import integrate, stats
@@ -24,11 +24,3 @@ def misplaced(distance: float, sd: float, precision: float, price: float) -> flo
     low, high = distance - 12 * moves, distance + 12 * moves
     points = sorted({low, min(max(kink, low), high), high})
     return sum(integrate.quad(lambda m: cost(m) * density(m), a, b, limit=200)[0] for a, b in pairwise(points))
-
-
-def best_sum(losses, n_items: int, most: int) -> float:
-    """Try all ways to give reviews to items; ``losses(item, count)``."""
-    return min(
-        sum(losses(i, given.count(i)) for i in range(n_items))
-        for given in combinations_with_replacement(range(n_items), most)
-    )

@@ -163,7 +163,8 @@ def test_what_does_not_fit_is_refused_by_name(wrong: dict, words: str) -> None:
         planner.plan(table(), **asked)
 
 
-def played_through(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(trials(6)))
+def test_processes_keep_what_was_asked(seed: int) -> None:
     """Play a random process to its end; loads, conflicts, rules, budgets and the number of mailings are kept."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(8, 16))
@@ -200,22 +201,6 @@ def played_through(seed: int) -> None:
         come = fates < 0.7
         reviews = reviews._with_codes(*plan.pairs[come].T, rng.standard_normal(np.count_nonzero(come)))
         reviews = reviews._with_codes(*plan.pairs[~come].T)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_processes_keep_what_was_asked(seed: int) -> None:
-    played_through(seed)
-
-
-#: Processes played, each for half a second.
-PROCESSES = trials(10)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("start", range(3, PROCESSES, 25))
-def test_many_processes_keep_what_was_asked(start: int) -> None:
-    for seed in range(start, min(start + 25, PROCESSES)):
-        played_through(seed)
 
 
 # What is held back, and how the page says it.

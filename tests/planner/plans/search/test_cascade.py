@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner._plans import cascade
-from planner._plans.constraints import constrain, no_pairs
+from planner._plans.constraints import no_pairs
 from planner._plans.greedy import by_effect
-from planner._plans.kernels.cascade import add_move, add_reviews, best_join_of_largest, may_read
-from planner._plans.kernels.trials import extend, keep_anchor
-from planner._plans.task import Task, largest_cover, new_task
+from planner._plans.kernels.cascade import may_read
+from planner._plans.task import Task, new_task
 from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from tests.planner.plans.naive_plans import closed, is_double
@@ -89,66 +88,6 @@ def keeps_the_rules(case: Case, task: Task, seed: int) -> None:
     assert is_double(covers_of(task, search.pairs.tolist()), task.n_items)
     board = search.board
     assert (np.asarray(board.spare) + board.load == task.spare + np.asarray(task.board(no_pairs()).load)).all()
-
-
-@given(cases(), st.integers(0, 50))
-@examples(40)
-def test_the_largest_group_grows_by_the_join_that_brings_most(case: Case, seed: int) -> None:
-    task = task_of(case)
-    search = cascade.new_search(task, 40, seed)
-    blocks, trial, begun = search.blocks, task.trial, False
-    while task.home.size and largest_cover(blocks) < task.n_items and search.moves.made < 40:
-        j, i = best_join_of_largest(blocks, trial, search.board, 0, begun)
-        begun = j >= 0
-        if not begun:
-            break
-        gains = [
-            trial.gain[b] // 64 + blocks.covered[trial.anchor]
-            for b in range(len(blocks.parent))
-            if b != trial.anchor and trial.touch[b] >= 0 and trial.weighed[b] > 0 and trial.gain[b] >= 0
-        ]
-        add_move(search.board, search.moves, j, i)
-        before = blocks.n_trail
-        # What the others bring is what a trial of each says now, but for what comes in by way of two further groups.
-        assert extend(blocks, trial, search.board.home[j], i) >= max(gains)
-        keep_anchor(blocks, trial, before)
-
-
-@given(cases(), st.integers(0, 50))
-@examples(40)
-def test_a_cascade_of_a_large_table_holds_and_can_be_continued(case: Case, seed: int) -> None:
-    task = task_of(case)
-    plans = []
-    for at_once in (1, 40):
-        search, done, size = cascade.new_search(task, 40, seed), False, -1
-        while not done and search.moves.made > size and search.moves.made < 40:
-            size = search.moves.made
-            plan = search.blocks, task.trial, search.board, search.moves
-            done = add_reviews(*plan, 0, True, size > 0, min(40, size + at_once))
-        pairs = search.pairs.tolist()
-        assert all(i in task.constraints.readable(j) for j, i in pairs)
-        assert done == is_double(covers_of(task, pairs), task.n_items)
-        plans.append(pairs)
-    assert plans[0] == plans[1]
-
-
-def chained() -> Task:
-    """A task of 100 papers with three readers each, few of whom share two."""
-    from reviewgraph import Reviews
-
-    readers = np.random.default_rng(0).permutation(np.repeat(np.arange(100), 3))
-    table = Reviews(sorted({(j, place // 3) for place, j in enumerate(readers.tolist())}))
-    return new_task(constrain(table), 200)
-
-
-def test_joins_of_the_largest_group_make_a_plan_as_short_for_less_work() -> None:
-    task, length, steps = chained(), [0, 0], [0.0, 0.0]
-    for local in (0, 1):
-        search = cascade.new_search(task, 100)
-        assert add_reviews(search.blocks, task.trial, search.board, search.moves, 0, local, False, 100)
-        length[local], steps[local] = search.moves.made, task.worked()
-    assert length[1] <= length[0] + 1
-    assert steps[1] < steps[0] / 2
 
 
 @given(cases(), st.integers(0, 20))
