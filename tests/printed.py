@@ -34,6 +34,7 @@ ELSEWHERE = (
     "tests.benchmarks",
     "tests.fuzz_readers",
     "tests.outputs",
+    "tests.measure",
     "tests.printed",
     "tests.oracles",
     "tests.audit_tables",

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from reviewgraph.cli import main
 from tests.pages import all_offered
 from tests.test_next import KIT, SCORED, SMALL, STARTED
+from tests.trials import sampled
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -60,7 +61,7 @@ def follow(words: tuple[str, ...]) -> int:
     return ran
 
 
-@pytest.mark.parametrize("version", ["3.2", "3.4"])
+@pytest.mark.parametrize("version", sampled(["3.4", "3.2"]))
 @pytest.mark.parametrize(("stage", "files"), [("stage1", STARTED), ("stage2", SCORED)], ids=["stage1", "stage2"])
 def test_of_chairs(
     stage: str, files: tuple[str, ...], version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
