@@ -484,7 +484,7 @@ def _sides(graph: _Graph, reviewers: Iterable[Any] | None) -> list[int]:
             raise InputError(message)
         return [int(label not in people) for label in graph.labels]
     sides: list[Any] = [vertex.get(graph.side) for vertex in graph.vertices]
-    # A value that is wrong is told before one that is missing.
+    # Report a wrong value first, and a missing one only if there is none.
     for vertex in sorted(range(len(sides)), key=lambda number: sides[number] is None):
         if sides[vertex] not in (0, 1):
             message = (
