@@ -227,7 +227,7 @@ def test_all_downloads_of_hotcrp_have_the_fields_of_its_json(version):
                 expected[emails[one["rid"]], str(paper["pid"])] = (one.get("OveMer"), novelty, one.get("RevExp"))
     assert len(expected) > 80
     names = ("api-reviews.json", "batch-narrow.csv", "batch-wide.csv", "labconf-reviews.csv", "labconf-scores.csv")
-    for name in (*names, "labconf-rqc.json", "batch-wide-all.csv", "batch-narrow-all.csv"):
+    for name in (*names, "batch-wide-all.csv", "batch-narrow-all.csv"):
         reviews = read_reviews(folder / name)
         assert reviews.target in ("OveMer", "Overall merit")
         (novelty,) = reviews.criteria.values()
