@@ -384,18 +384,16 @@ def locate(
                 raise InputError(message)
             chosen = f"say which one, for example {naming(prefix, role, names[0])}"
             advice = "rename all but one" if prefix is None else chosen
-            message = f"{name}: the {role.name} may be any of the columns {quote_all(names)}; {advice}"
-            raise InputError(message)
+            raise InputError(f"{name}: the {role.name} may be any of the columns {quote_all(names)}; {advice}")
         if places:
             places_by_role[role.name] = places[0]
         elif role.required:
             chosen = f"say which one it is with {naming(prefix, role)}"
             advice = "rename the one it is" if prefix is None else chosen
-            message = (
+            raise InputError(
                 f"{name}: no {role.name} column ({', '.join(role.names[:4])} ...); found the columns "
                 f"{quote_all(header)}; {advice}"
             )
-            raise InputError(message)
     reviewer = places_by_role.get(REVIEWER.name)
     if reviewer is not None and reviewer == places_by_role.get(ITEM.name):
         message = f"{name}: expected a column of reviewers and another of items, found {header[reviewer]!r} for both"
@@ -412,8 +410,7 @@ def require_named(
     for key, wanted in by_role(columns).items():
         file, _, role = key.rpartition(FILE)
         if role not in known and role not in elsewhere:
-            message = f"--columns: expected one of {', '.join(known)} before '=', found {quote(role)}"
-            raise InputError(message)
+            raise InputError(f"--columns: expected one of {', '.join(known)} before '=', found {quote(role)}")
         if file or role not in known:
             continue
         if role == SCORE.name and any(recognised(header, [CRITERION], columns) for header in headers):
@@ -421,8 +418,7 @@ def require_named(
         if wanted.strip() and not any(named(header, wanted) for header in headers):
             every = dict.fromkeys(text for header in headers for text in header)
             typed = f"--score {cut(wanted)}" if role == SCORE.name else f"--columns {role}={cut(wanted)}"
-            message = f"{typed}: there is no column {quote(wanted)}; found {quote_all(every)}"
-            raise InputError(message)
+            raise InputError(f"{typed}: there is no column {quote(wanted)}; found {quote_all(every)}")
 
 
 def by_role(columns: Mapping[str, str]) -> dict[str, str]:
@@ -575,8 +571,7 @@ def refuse_row_numbers(
         does = "numbers the rows" if numbered else "differs in every row"
         itself = f"if it is {quote(header[place])}, say {naming(prefix, ITEM, header[place])}"
         otherwise = itself if numbered else f"{quote(header[place])} only if each row is about another item"
-        message = (
+        raise InputError(
             f"{name}: the column {quote(header[place])} {does}, which may be no items; name the one that is, "
             f"for example {naming(prefix, ITEM, best)}; {otherwise}"
         )
-        raise InputError(message)

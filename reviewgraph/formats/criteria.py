@@ -211,11 +211,10 @@ def choose(names: Sequence[str], wanted: str | None, table: str) -> str | None:
             name for name in names if normalise(name) == normalise(wanted)
         ]
         if not chosen:
-            message = (
+            raise InputError(
                 f"{table}: --score {wanted}: there is neither a column nor a criterion {quote(wanted)}; found the "
+                f"criteria {quote_all(names)}"
             )
-            message += f"criteria {quote_all(names)}"
-            raise InputError(message)
         return chosen[0]
     overall = [name for name in names if normalise(name) in SCORE.names]
     if len(overall) == 1 or len(names) == 1:

@@ -179,8 +179,7 @@ class Delimited(Table):
                 if best is None or merit > best[0]:
                     best = (merit, delimiter, rows)
         if best is None or (failure and len(best[2][0][1]) == 1):
-            message = f"{self.place(1)}: the header cannot be read: {failure or say_quoting(StopIteration())}"
-            raise InputError(message)
+            raise InputError(f"{self.place(1)}: the header cannot be read: {failure or say_quoting(StopIteration())}")
         return best[1:]
 
     @property

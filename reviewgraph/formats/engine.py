@@ -151,13 +151,11 @@ def refused(name: str, what: str = "Parquet file", advice: str = "write it anew,
     except (InputError, MemoryError):
         raise
     except FileNotFoundError as error:
-        message = f"{name}: no such file; expected a table with a header"
-        raise InputError(message) from error
+        raise InputError(f"{name}: no such file; expected a table with a header") from error
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         reason = _TEMPORARY.sub("it", " ".join(lines[:3]))
-        message = f"{name}: the {what} cannot be read ({cut(reason)}); {advice}"
-        raise InputError(message) from error
+        raise InputError(f"{name}: the {what} cannot be read ({cut(reason)}); {advice}") from error
 
 
 class ParquetFile:

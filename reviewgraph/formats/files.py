@@ -26,8 +26,7 @@ class Limit(NamedTuple):
 
     def expect(self, name: str, count: int) -> None:
         if count > self.most:
-            message = f"{name}: the limit is {self.most:,} {self.what}, found {count:,} or more; {self.advice}"
-            raise InputError(message)
+            raise InputError(f"{name}: the limit is {self.most:,} {self.what}, found {count:,} or more; {self.advice}")
 
 
 _SHORTER = "delete what is empty or needless, or save the table as CSV"
@@ -201,8 +200,7 @@ def open_folder(path: str | os.PathLike[str]) -> Members:
         files = sorted(entry for entry in Path(path).iterdir() if entry.is_file())
         UNPACKED.expect(name, sum(file.stat().st_size for file in files if not _is_litter(file.name)))
     except OSError as error:
-        message = f"{name}: cannot be read ({error.strerror or error})"
-        raise InputError(message) from error
+        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
     return Members(name, [file.name for file in files], lambda inside: read_bytes(os.path.join(name, inside)))
 
 
@@ -232,13 +230,11 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         message = f"{path}: expected a file, found a folder; name the CSV, TSV or Parquet file inside it"
         raise InputError(message) from error
     except (OSError, ValueError) as error:  # a null character, or half of a pair of surrogates
-        message = f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})"
-        raise InputError(message) from error
+        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
     if not plain:
         STREAMED.expect(os.fspath(path), len(data))
     if not data.strip(b"\r\n\t \xef\xbb\xbf"):
-        message = f"{path}: the file is empty; expected a header that names the columns, and rows below it"
-        raise InputError(message)
+        raise InputError(f"{path}: the file is empty; expected a header that names the columns, and rows below it")
     return data
 
 
@@ -250,8 +246,7 @@ def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
     """
     for start, advice in _NO_TEXT.items():
         if data.startswith(start):
-            message = f"{name}: expected a text or Parquet file, found {advice}"
-            raise InputError(message)
+            raise InputError(f"{name}: expected a text or Parquet file, found {advice}")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         if not _decodes(data, "utf-16") or "\0" in data.decode("utf-16"):
             raise InputError(_say_binary(name))

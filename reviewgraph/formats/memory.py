@@ -170,11 +170,10 @@ class FrameTable(Table):
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         for place in positions:
             if place in self.unread:
-                message = (
+                raise InputError(
                     f"{self.name}: column {quote(self.header[place])}: expected text or numbers, found lists or "
                     "dictionaries; make one row of each entry (frame.explode), or choose another column"
                 )
-                raise InputError(message)
         return Rows([self._read(place) for place in positions], range(len(self.frame)))
 
     def _read(self, place: int) -> Column | Numbers:
@@ -206,15 +205,13 @@ def _is_missing(value: Any) -> bool:
 def _long(frame: Any) -> Any:
     """Return a frame in the form of narwhals: collected, and with the levels of its index that are roles as columns."""
     if hasattr(frame, "reset_index") and not hasattr(frame, "columns"):
-        message = "frame: expected a data frame, found a Series; write frame.reset_index()"
-        raise InputError(message)
+        raise InputError("frame: expected a data frame, found a Series; write frame.reset_index()")
     if isinstance(getattr(frame, "index", None), Iterable) and hasattr(frame, "reset_index"):
         if getattr(frame.columns, "nlevels", 1) > 1:
-            message = (
+            raise InputError(
                 f"frame: expected one level of column names, found {frame.columns.nlevels}; select one score "
                 '(frame["score"]), or write frame.stack()'
             )
-            raise InputError(message)
         present = [
             role for role in (REVIEWER, ITEM) if any(normalise(str(header)) in role.names for header in frame.columns)
         ]
@@ -344,12 +341,11 @@ def ask_zeros(values: FloatArray, name: str) -> None:
     """Refuse a table without gaps that has zeros: a zero may be a score, or mean "no review"."""
     zeros = int((values == 0).sum())
     if zeros and not np.isnan(values).any():
-        message = (
+        raise InputError(
             f"{name}: {zeros} of {values.size} entries are 0, which may be scores or no reviews; write NaN where there "
             "is no review (scipy.sparse.csr_array(matrix) drops zeros), pass booleans where the numbers only say who "
             "reviews what, or write Reviews.from_biadjacency(matrix) if they are scores"
         )
-        raise InputError(message)
 
 
 def from_records(rows: Any, **options: Any) -> Columns:
@@ -363,8 +359,7 @@ def from_records(rows: Any, **options: Any) -> Columns:
     if isinstance(rows, Mapping):
         odd = next((name for name, values in rows.items() if isinstance(values, str) or not _several(values)), None)
         if odd is not None:
-            message = f"columns: expected a list of values for each name, found {rows[odd]!r} for {odd!r}"
-            raise InputError(message)
+            raise InputError(f"columns: expected a list of values for each name, found {rows[odd]!r} for {odd!r}")
         columns = {str(name): list(values) for name, values in rows.items()}
     elif isinstance(rows, np.ndarray):
         columns = {name: rows[name].tolist() for name in rows.dtype.names or ()}
@@ -374,8 +369,7 @@ def from_records(rows: Any, **options: Any) -> Columns:
         columns = {str(name): [row.get(name) for row in records] for name in names}
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
-        message = f"columns: expected as many values in each, found {sizes}"
-        raise InputError(message)
+        raise InputError(f"columns: expected as many values in each, found {sizes}")
     import pandas
 
     return from_frame(pandas.DataFrame({name: _series(name, values) for name, values in columns.items()}), **options)
@@ -392,8 +386,7 @@ def _series(name: str, cells: Sequence[Any]) -> pandas.Series[Any]:
         values = [np.nan if value is None else float(value) for value in values]
     elif len(types) > 1 and not numbers and not all(issubclass(kind, str) for kind in types):
         kinds = ", ".join(sorted(kind.__name__ for kind in types))
-        message = f"rows: expected values of one type in {name!r}, found {kinds}"
-        raise InputError(message)
+        raise InputError(f"rows: expected values of one type in {name!r}, found {kinds}")
     return pandas.Series(values, dtype=object).infer_objects()
 
 
@@ -532,8 +525,7 @@ def _from_graph(
         distinct.append(distinct_labels)
         if len(distinct_labels) < members.size:
             twice = distinct_labels[int(np.flatnonzero(np.bincount(code[members]) > 1)[0])]
-            message = f"{name}: expected one vertex per label, found two vertices with the label {twice!r}"
-            raise InputError(message)
+            raise InputError(f"{name}: expected one vertex per label, found two vertices with the label {twice!r}")
     # An edge must join the sides, in either direction.
     pairs = np.array(graph.ends, np.int64).reshape(-1, 2)
     alike = np.flatnonzero(side[pairs[:, 0]] == side[pairs[:, 1]])
@@ -608,16 +600,14 @@ def from_biadjacency(
     row_labels = range(table.shape[0]) if reviewers is None else reviewers
     column_labels = range(table.shape[1]) if items is None else items
     if (len(row_labels), len(column_labels)) != table.shape:
-        message = (
+        raise InputError(
             f"reviewers and items: expected {table.shape[0]} and {table.shape[1]} labels, one per row and column "
             f"of the matrix, found {len(row_labels)} and {len(column_labels)}"
         )
-        raise InputError(message)
     for side, labels in (("reviewers", reviewers), ("items", items)):
         if labels is not None and len(set(labels)) < len(labels):
             twice = first_repeated(labels)
-            message = f"{side}: expected a label of its own for each line of the matrix, found {twice!r} twice"
-            raise InputError(message)
+            raise InputError(f"{side}: expected a label of its own for each line of the matrix, found {twice!r} twice")
     # What is stored is a review; of those, NaN may mean that the score is yet to come.
     if sparse:
         entries = table.tocoo()

@@ -227,8 +227,7 @@ def open_table(
     format: str | None = None,  # noqa: A002 (as the option is called)
 ) -> Table:
     if format is not None and format not in sources():
-        message = f"format: expected one of {', '.join(sources())}, found {format!r}"
-        raise InputError(message)
+        raise InputError(f"format: expected one of {', '.join(sources())}, found {format!r}")
     wanted = Wanted(SYSTEMS.values(), roles, columns, kind, format, note)
     name = os.fspath(path)
     part = ""
@@ -304,8 +303,7 @@ def _say_unknown(name: str, kind: str) -> str:
 def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
     if part:
         if part not in members:
-            message = f"{members.name}: there is no file {quote(part)} inside; found {quote_all(members)}"
-            raise InputError(message)
+            raise InputError(f"{members.name}: there is no file {quote(part)} inside; found {quote_all(members)}")
         return _open_inside(members, part, wanted)
     table = extract("folder", members.name, members, wanted)
     if table is not None:

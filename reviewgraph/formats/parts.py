@@ -321,11 +321,10 @@ def _place_of_criterion(table: Table, name: str, taken: Collection[int]) -> int:
     names = [table.header[place] for place in left]
     at = named(names, name)
     if len(at) != 1:
-        message = (
+        raise InputError(
             f"criteria: expected columns of the {table.name} beside the score, found {name!r}; there are "
             f"{quote_all(names)}"
         )
-        raise InputError(message)
     return left[at[0]]
 
 

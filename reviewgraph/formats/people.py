@@ -412,8 +412,7 @@ def _across(
     for role, other in ((REVIEWER, ITEM), (ITEM, REVIEWER)):
         if axis[0].removesuffix("s") in other.names and axis[-1].removesuffix("s") in (*role.names, *other.names):
             return role.name
-    message = (
+    raise InputError(
         f"{table.name}: a matrix whose rows may be papers and whose columns reviewers, or the other way round; write "
         f"paper or reviewer in the place of {quote(table.header[first])}, above the first column"
     )
-    raise InputError(message)

@@ -315,12 +315,11 @@ class _Opened:
             name = self.table.header[place]
             column_is = f"--columns {shlex.quote(f'{self.path}{FILE}{CONFLICT.role.name}={name}')}"
             flagged = "write yes and no there, and " if None in map(parse_conflict, rest) else ""
-            message = (
+            raise InputError(
                 f"{self.table.name}: the column {quote(name)} holds {quote_all(free, 3)} beside {quote_all(rest, 3)}; "
                 f"if it says which rows are conflicts, {flagged}add {column_is}; if every row is one, add "
                 f"{self.without(CONFLICT)}"
             )
-            raise InputError(message)
 
     def explained(self, pairs: Columns) -> frozenset[Label]:
         """Return the labels of pairs that are known although they may not be among the reviews."""
@@ -340,8 +339,7 @@ class _Opened:
 
     def expect_rows(self, labels: Sequence[str], role: str) -> None:
         if not labels:
-            message = f"{self.path}: a header but no {role}s below it; expected one row for each {role}"
-            raise InputError(message)
+            raise InputError(f"{self.path}: a header but no {role}s below it; expected one row for each {role}")
 
 
 # Side files on pairs of a reviewer and a paper.
@@ -442,8 +440,7 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
     bid = columns["bid"]
     pairs = replace(_pairs(columns), origin=Origin(known=file.explained(_pairs(columns))))
     if not any(bid.values):
-        message = f"{path}: expected a column bid with {A_BID} in it, found none"
-        raise InputError(message)
+        raise InputError(f"{path}: expected a column bid with {A_BID} in it, found none")
     value = np.array([np.nan if entry is None or entry.conflict else entry.value for entry in bid.values], np.float64)
     flags = columns[flag.role.name]
     barred = np.array([entry is not None and entry.conflict for entry in bid.values], np.bool_)[bid.codes]
@@ -479,8 +476,7 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     rows = _Opened(path, fields, "authors", options).decoded(fields, ("item", "author"), unique=False)
     pairs = list(dict.fromkeys(zip(rows["author"], rows["item"], strict=True)))
     if not pairs:
-        message = f"{path}: a header but no authors below it; expected a row for each paper and author"
-        raise InputError(message)
+        raise InputError(f"{path}: a header but no authors below it; expected a row for each paper and author")
     spelling = Spellings.of(options.get("merge"))
     author, authors = encode(
         spelling.respelled([author for author, _ in pairs], spellings.PERSON, str(path), options.get("note"))
@@ -571,8 +567,7 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
     ):
         before = items.setdefault(item, Item(demand, title or ""))
         if before.demand != demand and demand is not None:
-            message = f"{path}: item {quote(item)}: demand {before.demand} in one row and {demand} in another"
-            raise InputError(message)
+            raise InputError(f"{path}: item {quote(item)}: demand {before.demand} in one row and {demand} in another")
     place = list(file.places).index("item")
     source = file.table.source
     unlisted = source.unlisted if source else None
@@ -693,8 +688,7 @@ def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
     institutions = _by_label(path, label=PERSON, value=INSTITUTION, kind="reviewers", **options)
     named_ones = {label: institution for label, institution in institutions.items() if institution}
     if not named_ones:
-        message = f"{path}: expected a column institution with names in it, found none"
-        raise InputError(message)
+        raise InputError(f"{path}: expected a column institution with names in it, found none")
     return named_ones
 
 

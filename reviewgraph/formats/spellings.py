@@ -103,8 +103,7 @@ class Spellings:
         distinct = {_typed(label): label for label in labels}
         null = next((at for at, label in enumerate(labels) if is_null(label)), None)
         if null is not None:
-            message = f"{name}: expected one {role} in every row, found {labels[null]!r} in {place(null)}"
-            raise InputError(message)
+            raise InputError(f"{name}: expected one {role} in every row, found {labels[null]!r} in {place(null)}")
         meant = {key: self.named.get(label, label) for key, label in distinct.items()}
         joined = self._joined({_typed(label): label for label in meant.values()}, role)
         spelled = {key: joined.get(_typed(label), label) for key, label in meant.items()}
@@ -140,7 +139,7 @@ class Spellings:
             message = "\n".join([*lines, f"Each one {role} or two? {self.ask}"])
         else:
             message = f"{lines[0]}. One {role} or two? {self.ask}"
-        raise InputError(f"{name}: {message}")  # noqa: TRY003 (made above)
+        raise InputError(f"{name}: {message}")
 
     def _index(self, role: str) -> dict[str, Label]:
         if role not in self._first:

@@ -485,8 +485,7 @@ def read_json(name: str, data: bytes) -> Any:
         if _HALF.search(text):
             json.dumps(content, ensure_ascii=False).encode()
     except RecursionError as error:
-        message = f"{name}: the limit is {DEPTH.most} {DEPTH.what}, found more; {DEPTH.advice}"
-        raise InputError(message) from error
+        raise InputError(f"{name}: the limit is {DEPTH.most} {DEPTH.what}, found more; {DEPTH.advice}") from error
     except ValueError as error:
         where = name
         why = cut(error)
@@ -495,8 +494,7 @@ def read_json(name: str, data: bytes) -> Any:
         elif isinstance(error, json.JSONDecodeError):
             where = f"{name}:{error.lineno}"
             why = error.msg
-        message = f"{where}: the JSON is damaged ({why}); export the file again"
-        raise InputError(message) from error
+        raise InputError(f"{where}: the JSON is damaged ({why}); export the file again") from error
     # The depth, level by level.
     level = [content]
     depth = 0
@@ -509,15 +507,13 @@ def read_json(name: str, data: bytes) -> Any:
 
 def _loads(text: str) -> Any:
     def refuse(word: str) -> NoReturn:
-        message = f"{word} is not a number"
-        raise ValueError(message)
+        raise ValueError(f"{word} is not a number")
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         content = dict(pairs)
         if len(content) < len(pairs):
             twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            message = f"the name {quote(twice)} occurs twice in one object"
-            raise ValueError(message)
+            raise ValueError(f"the name {quote(twice)} occurs twice in one object")
         return content
 
     return json.loads(text, parse_constant=refuse, object_pairs_hook=distinct)

@@ -187,8 +187,7 @@ def _xlsx_sheet(name: str, sheet: Any, cells: Limit, percents: frozenset[int]) -
                 hidden_rows.add(number)
             element.clear()
             if number <= before:
-                message = f"row {number} follows row {before}"
-                raise ValueError(message)
+                raise ValueError(f"row {number} follows row {before}")
             # Gaps between cells count as well: a cell far to the right makes the row wide.
             texts = {cell["column"]: _cell(cell["value"], cell["style_id"] in percents) for cell in row_cells}
             row = {column: text for column, text in texts.items() if text.strip()}
@@ -294,8 +293,7 @@ def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
 
     listed = [[name, *column] for name, column in columns.items()]
     if any(len(column) > MOST_ROWS for column in listed):
-        message = f"a sheet of Excel holds {MOST_ROWS - 1:,} rows and a header, found more; write CSV instead"
-        raise InputError(message)
+        raise InputError(f"a sheet of Excel holds {MOST_ROWS - 1:,} rows and a header, found more; write CSV instead")
     table = [[_entry(value) for value in column] for column in listed]
     book = Workbook(write_only=True)
     book.properties.created = book.properties.modified = DATE
@@ -418,8 +416,7 @@ def _index(place: str, text: str, least: int) -> int:
         return least
     value = int(text) if text.isdecimal() and text.isascii() and len(text) < 12 else 0
     if value < least:
-        message = f"{place}: the spreadsheet is damaged: expected an index of {least} or more, found {text!r}"
-        raise InputError(message)
+        raise InputError(f"{place}: the spreadsheet is damaged: expected an index of {least} or more, found {text!r}")
     return value
 
 
@@ -439,8 +436,7 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     grids = [_grid(name, sheet, wanted) for sheet in meant]
     if not grids:
         what = f"there is no sheet {quote(part)}" if part and part not in titles else "the sheet holds nothing"
-        message = f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}"
-        raise InputError(message)
+        raise InputError(f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}")
     fitting = _fitting(grids, wanted)
     named = {} if fitting else _named_by_sheets(name, meant, grids, wanted)
     fitting = list(named) or fitting
@@ -505,12 +501,11 @@ def _named_by_sheets(name: str, sheets: Sequence[Sheet], grids: Sequence[Grid], 
             continue
         titles = [sheets[place].title for place in places]
         if any(_UNNAMED.fullmatch(title.casefold().strip()) for title in titles):
-            message = (
+            raise InputError(
                 f"{name}: the sheets {quote_all(titles)} have no {missing.name} column, and their names are no "
                 f"{missing.name}s; name each sheet after its {missing.name}, or say which sheet is the table, for "
                 f"example {name}#{titles[0]}"
             )
-            raise InputError(message)
         wanted.note(f"{name}: the {missing.name} is the name of the sheet")
         return {
             place: grids[place].with_column(missing.name, [sheets[place].title] * len(grids[place].lines))

@@ -331,8 +331,7 @@ def _judge(
         if lost.missed or unsettled.missed == size:
             shown = lost if lost.missed else mismatch
             why = shown.explanation()[0]
-            message = f"{shown.name}: {shown.count_words()} ({shown.examples()}){why}; {ACCEPT}"
-            raise InputError(message)
+            raise InputError(f"{shown.name}: {shown.count_words()} ({shown.examples()}){why}; {ACCEPT}")
     why, by_form = unsettled.explanation()
     nothing = mismatch.missed == size and unknown != "asked"
     if by_form and unknown != "refused" and spellings is not None:

@@ -169,8 +169,7 @@ def read_reviews(
         refuse_aliases([(part.table.name, part.reviewer) for part in parts])
     parts, papers, beyond = _settled(parts, declared, names, say)
     if not sum(len(part.lines) for part in parts) and not papers:
-        message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row per review"
-        raise InputError(message)
+        raise InputError(f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row per review")
     chosen = any(SCORE.name in file_columns for file_columns in columns_by_file)
     if not chosen and not any(part.has_scores for part in parts):
         for part, file_columns in zip(parts, columns_by_file, strict=True):

@@ -146,8 +146,7 @@ def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spel
 def _once(labels: list[Any], name: str, role: Role) -> list[Any]:
     """Return labels, none of which may stand twice."""
     if len(set(labels)) < len(labels):
-        message = f"{name}: {role.name} {first_repeated(labels)!r} stands twice; remove one of the two"
-        raise InputError(message)
+        raise InputError(f"{name}: {role.name} {first_repeated(labels)!r} stands twice; remove one of the two")
     return labels
 
 
@@ -243,8 +242,7 @@ def _mapping_of(table: Any, name: str) -> Mapping[Any, Any] | None:
     if not _is_indexed(table):
         return None
     if not table.index.is_unique:
-        message = f"{name}: {table.index[table.index.duplicated()][0]!r} stands twice; remove one of the two"
-        raise InputError(message)
+        raise InputError(f"{name}: {table.index[table.index.duplicated()][0]!r} stands twice; remove one of the two")
     entries = dict(table.items())
     # The levels of an index may be in the order (item, reviewer).
     turned = [normalise(str(level)) in ITEM.names for level in table.index.names] == [True, False]
@@ -416,11 +414,10 @@ def is_matrix(table: Any) -> bool:
         return bool(table.dtype.kind == "b")
     # Rows of two entries may be pairs of labels.
     if table.shape[1] == 2 and table.size and np.isin(table, (0, 1)).all():
-        message = (
+        raise InputError(
             "matrix: an array of 0 and 1 with two columns may be pairs of labels or a matrix of two items; pass "
             "array.astype(bool), or a list of (reviewer, item)"
         )
-        raise InputError(message)
     return bool(table.shape[1] != 2)
 
 
@@ -493,8 +490,7 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
     for labels in (rows, columns):
         if len(set(labels)) < len(labels):
             twice = first_repeated(labels)
-            message = f"{name}: {twice!r} stands twice among the labels; remove one of the two"
-            raise InputError(message)
+            raise InputError(f"{name}: {twice!r} stands twice among the labels; remove one of the two")
     side = rows_of_wide(frame)
     if side is None:
         people = set(order.reviewers)
@@ -503,11 +499,10 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
         the_other = bool(people.intersection(columns) and papers.intersection(rows))
         if as_it_is == the_other:
             why = "both fit" if as_it_is else f"found rows {rows[:3]} and columns {columns[:3]}"
-            message = (
+            raise InputError(
                 f"{name}: expected labels that say whether rows are reviewers or items, {why}; name the axes, as by "
+                'frame.rename_axis(index="reviewer", columns="item")'
             )
-            message += 'frame.rename_axis(index="reviewer", columns="item")'
-            raise InputError(message)
         side = "reviewer" if as_it_is else "item"
     return (Order(rows, columns), values) if side == "reviewer" else (Order(columns, rows), values.T)
 

@@ -94,8 +94,7 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
     def refuse(message: str) -> None:
         finding = message.partition("; --accept")[0]
         remedy = "a table read in batches is not corrected: correct the file, or read it without --stream"
-        message = f"{finding}: {remedy}"
-        raise InputError(message)
+        raise InputError(f"{finding}: {remedy}")
 
     # Labels that are whole numbers are not passed: nothing is looked for among them.
     reviewer_labels: list[Any] = list(reviewers) or [0]

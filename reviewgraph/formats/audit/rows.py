@@ -361,11 +361,10 @@ def placeholders(draft: Draft, note: Note) -> Draft:
         )
         raise asked(draft, message, "empty-reviewers")
     if dropped.all():
-        message = (
+        raise InputError(
             f"{draft.name}: every reviewer is a placeholder ({words}), so who reviews what is not known; expected "
             "names, addresses or numbers of reviewers, one for each person"
         )
-        raise InputError(message)
     scored = int((dropped & draft.has_score()).sum())
     with_scores = f", {scored:,} of them with a score" if scored else ""
     then = f" ({words}); {overrule('placeholders')} reads each as a person"

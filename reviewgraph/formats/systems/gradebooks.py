@@ -159,11 +159,10 @@ def melted(table: Table, wanted: Wanted) -> Table | None:
     scored = [number for number, columns in reviews.items() if SCORE.name in columns]
     odd += [number for number in reviews if scored and number not in scored]
     if odd:
-        message = (
+        raise InputError(
             f"{table.name}: a row for each student and numbered columns, as in 'Grader 1', 'Grade 1': number {odd[0]} "
             f"lacks one of the two; found the columns {quote_all(table.header)}"
         )
-        raise InputError(message)
     grid = to_grid(table)
     people = [columns[REVIEWER.name] for columns in reviews.values()]
     chosen = named(grid.header, wanted.columns.get(REVIEWER.name, ""))
@@ -349,12 +348,11 @@ def _refuse_positions(grid: Grid, names: Sequence[str]) -> None:
         and match["after"]
     ]
     if len(positional) > 1:
-        message = (
+        raise InputError(
             f"{grid.name}: the columns {quote_all(positional)} number the reviewers of a row, and do not say who they "
             "are: give one row per review with a column of reviewers, or, if a number is the same person in all rows, "
             "name each column after the person, as in 'Ann - Style'"
         )
-        raise InputError(message)
 
 
 def _numbers(cells: Sequence[str]) -> dict[int, float]:
@@ -386,12 +384,11 @@ def _refuse_beyond(grid: Grid, numbers: Mapping[int, Mapping[int, float]]) -> No
     for place, scores in numbers.items():
         least = min(map(abs, scores.values()))
         if usual > 0 and least > _BEYOND * usual:
-            message = (
+            raise InputError(
                 f"{grid.name}: the numbers of the column {quote(grid.header[place])}, from {least:g}, are far beyond "
                 f"those of the others, up to {usual:g}: it can hold no scores of the same scale; delete the column, "
                 "or write all scores on one scale"
             )
-            raise InputError(message)
 
 
 def _unfolded(
@@ -473,12 +470,11 @@ def _labelled(
         first, second = map(is_criterion, parts)
         if first != second:
             return list(zip(*(parts[::-1] if first else parts), strict=True))
-    message = (
+    raise InputError(
         f"{grid.name}: the columns {quote_all(names, 3)} have two parts, and either may be the criterion; say which "
         f"score counts: {naming('', SCORE, parts[0][0])} if {quote(parts[1][0])} is a {_NOUN[across]}, "
         f"{naming('', SCORE, parts[1][0])} if {quote(parts[0][0])} is one"
     )
-    raise InputError(message)
 
 
 def _is_series(labels: Collection[str], stems: Collection[str] = ()) -> bool:
@@ -510,11 +506,10 @@ def say_wide(table: Table, columns: Mapping[str, str]) -> str:
     if reviews is None or len(labels) < 2:
         return ""
     if students and _is_series(labels):
-        message = (
+        raise InputError(
             f"{table.name}: the columns {quote_all(labels)} number the scores of a row, and do not say who gave them; "
             "expected one row per review, with a column of reviewers"
         )
-        raise InputError(message)
     return f"{table.name}: if each column holds the scores of one {_NOUN[across]}, say --format gradebook"
 
 

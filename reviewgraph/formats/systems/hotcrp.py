@@ -123,8 +123,7 @@ def _widened(table: Table) -> Grid:
     for line, name, data in zip(grid.lines, grid.column("field"), grid.column("data"), strict=True):
         key = tuple(line.cells[number] for number in kept)
         if name in fields.setdefault(key, {}):
-            message = f"{line.place}: the field {name!r} occurs twice in one review; export the reviews again"
-            raise InputError(message)
+            raise InputError(f"{line.place}: the field {name!r} occurs twice in one review; export the reviews again")
         fields[key][name] = data
         where.setdefault(key, line.place)
     names = [name for name in dict.fromkeys(name for known in fields.values() for name in known) if name]

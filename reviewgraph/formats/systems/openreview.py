@@ -141,11 +141,10 @@ def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: 
         return None
     runs = sorted({str(edge.get("label")) for edge in edges if "proposed_assignment" in _invitations(edge)})
     if len(runs) > 1:
-        message = (
+        raise InputError(
             f"{name}: proposed assignments of {len(runs)} runs of the matcher ({quote_all(runs, 6)}); keep the edges "
             "of one, for example client.get_all_edges(invitation=..., label=...)"
         )
-        raise InputError(message)
     records = [
         {
             head: edge["head"],

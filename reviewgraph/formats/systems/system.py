@@ -302,14 +302,13 @@ def refuse_aliases(columns: Sequence[tuple[str, Column]]) -> None:
             aliases = bare
         if aliases:
             ends = listed(("/".join(label.strip().split("/")[-2:]) for label in aliases), 3)
-            message = (
+            raise InputError(
                 f"{name}: {counted(len(aliases), 'reviewer is a signature', 'reviewers are signatures')} that "
                 f"{'changes' if len(aliases) == 1 else 'change'} from paper to paper ({ends}), so who "
                 "reviewed several papers cannot be told. Give the groups as well, which say who stands behind them "
                 '(a JSON file of client.get_all_groups(prefix="VENUE/Submission")), or check the file of assignments '
                 "instead; to count each signature as a reviewer, name its column with --columns reviewer=NAME"
             )
-            raise InputError(message)
 
 
 # Recognition of exports.
@@ -630,12 +629,11 @@ def refuse_lower_table(table: Table, roles: Sequence[Role], columns: Mapping[str
         return
     lower = next((line for line in table.rows_below() if is_complete(line.cells, roles, columns)), None)
     if lower is not None:
-        message = (
+        raise InputError(
             f"{table.name}: there are several tables in it, and the first has the columns {quote_all(table.header)}; "
             f"the one with {quote_all(filter(str.strip, lower.cells))} begins at {lower.place}: save that one as a "
             "file of its own"
         )
-        raise InputError(message)
 
 
 #: Columns of comparisons of two papers, by normalised names without "id" and "name" at their ends.
@@ -658,10 +656,9 @@ def refuse_pairs(table: Table, roles: Sequence[Role], columns: Mapping[str, str]
     for groups in (_WINNERS, *sides):
         names = [plain[name] for group in groups for name in sorted(group & plain.keys())[:1]]
         if len(names) == len(groups):
-            message = (
+            raise InputError(
                 f"{table.name}: the columns {quote_all(names)} compare two papers with each other. Comparisons of "
                 "pairs are not read: expected one row per review, with the score of one paper. Bradley-Terry models, "
                 "as in the Python library choix, are for pairs. If a column holds the papers all the same, name it "
                 f"with {naming('', ITEM)}"
             )
-            raise InputError(message)
