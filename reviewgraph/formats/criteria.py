@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import Detail
 from reviewgraph.formats.audit.rows import is_status
@@ -17,9 +18,6 @@ from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.side import NO_CRITERIA
 from reviewgraph.formats.tables import NO_SCORES, Table, say_which_score
 from reviewgraph.formats.values import MISSING, parse_number, read_scores
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
 #: Columns of numbers that are no scores, by their names: what counts, dates or numbers the rows.
 _NO_SCORE = re.compile(

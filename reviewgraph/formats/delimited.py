@@ -18,15 +18,13 @@ import numpy as np
 from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import unguarded
-from reviewgraph.formats.columns import recognised
+from reviewgraph.formats.columns import Role, recognised
 from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, find_encoding, quote
-from reviewgraph.formats.systems.system import LOOKED_AT, filled, find_header, whole_header
+from reviewgraph.formats.systems.system import LOOKED_AT, Export, filled, find_header, whole_header
 from reviewgraph.formats.tables import Column, Line, Rows, Table
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.columns import Role
     from reviewgraph.formats.engine import Engine, ParquetFile
-    from reviewgraph.formats.systems.system import Export
 
 DELIMITERS = (",", "\t", ";", "|")
 #: The line by which a spreadsheet program is told the delimiter.

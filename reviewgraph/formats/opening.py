@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text
@@ -27,7 +27,18 @@ from reviewgraph.formats.files import (
 )
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import Wanted, extract, recognise, refuse_lower_table, refuse_pairs
-from reviewgraph.formats.tables import Changed, from_records, is_json, is_xml, objects, plain_tag, read_json, read_xml
+from reviewgraph.formats.tables import (
+    Changed,
+    Path,
+    Table,
+    from_records,
+    is_json,
+    is_xml,
+    objects,
+    plain_tag,
+    read_json,
+    read_xml,
+)
 from reviewgraph.formats.values import parse_number
 from reviewgraph.formats.workbooks import (
     choose_sheet,
@@ -37,9 +48,6 @@ from reviewgraph.formats.workbooks import (
     read_xlsx,
     write_xlsx,
 )
-
-if TYPE_CHECKING:
-    from reviewgraph.formats.tables import Path, Table
 
 
 class Format:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import is_null
+from reviewgraph._base.storing import LeftOut
+from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.finding import Draft, overrule
 from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
@@ -41,11 +44,6 @@ from reviewgraph.formats.spellings import PAPER, PERSON, Respelling
 from reviewgraph.formats.systems.gradebooks import say_wide
 from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, numeric, of_rows, text_column
 from reviewgraph.formats.values import BLANK, are_scores, ask_direction, missing_labels, read_scores, say_bad_score
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.storing import LeftOut
-    from reviewgraph.formats.audit.audit import Audit
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
 

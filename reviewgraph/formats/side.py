@@ -11,12 +11,13 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
+from reviewgraph._base.arrays import BoolArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import encode, natural_key
+from reviewgraph._base.labels import Label, encode, natural_key
 from reviewgraph._base.storing import FileRead
 from reviewgraph._base.text import LISTED, Detail, counted, listed, noun
 from reviewgraph.formats import spellings
@@ -29,6 +30,7 @@ from reviewgraph.formats.columns import (
     Columns,
     Origin,
     Role,
+    Unlisted,
     columns_of,
     locate,
     named,
@@ -40,7 +42,7 @@ from reviewgraph.formats.files import Problems, quote, quote_all, terms
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.people import People, melted
 from reviewgraph.formats.spellings import Merge, Note, Respelling, Spellings
-from reviewgraph.formats.tables import Aside, Column, by_row
+from reviewgraph.formats.tables import Aside, Column, Path, Rows, by_row
 from reviewgraph.formats.values import (
     A_BID,
     BLANK,
@@ -51,13 +53,6 @@ from reviewgraph.formats.values import (
     parse_number,
     parse_whole,
 )
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph._base.storing import FileRead
-    from reviewgraph.formats.columns import Unlisted
-    from reviewgraph.formats.tables import Path, Rows
 
 
 class Field(NamedTuple):

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reviewgraph._base.errors import LabelWarning, refused, warn
-from reviewgraph._base.labels import identity
+from reviewgraph._base.labels import Label, identity
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import Columns, normalise
 from reviewgraph.formats.files import terms
 from reviewgraph.formats.side import AUTHOR, INSTITUTION
 
-if TYPE_CHECKING:
-    from reviewgraph._base.labels import Label
-
-    #: Words that two people may share, and those words that these are a part of.
-    Forms = tuple[set[str], set[str]]
+#: Words that two people may share, and those words that these are a part of.
+Forms = tuple[set[str], set[str]]
 
 #: Mail hosts that say nothing about an affiliation, with their subdomains.
 PUBLIC_HOSTS = frozenset(

@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from reviewgraph._base.arguments import as_numbers, refuse
-from reviewgraph._base.arrays import frozen
+from reviewgraph._base.arrays import BoolArray, IntArray, frozen
 from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, refused, warn
 from reviewgraph._base.labels import Label, as_text, first_repeated, is_null, plain_label
 from reviewgraph._base.results import Result
@@ -33,14 +34,6 @@ from reviewgraph.formats.tables import Column
 from reviewgraph.io.matching import match_labels, match_pairs, pairs_among
 from reviewgraph.table.forms import has_order
 from reviewgraph.table.reviews import Reviews, planned_pairs
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.table.reviews import Reviews
-
 
 #: Types accepted by :func:`pairs_of`, :func:`numbered_pairs`, :func:`by_label` and :func:`labels_of`. Any stands for
 #: data frames and Series, which have no type in common.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.labels import Label, encode
 from reviewgraph.formats.audit import rows, tables
@@ -16,9 +17,6 @@ from reviewgraph.formats.audit.finding import Draft, Note
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.tables import Column, Numbers, by_row
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import IntArray
 
 
 class Audit:

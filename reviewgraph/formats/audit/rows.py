@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from reviewgraph._base.arrays import BoolArray, FloatArray
 from reviewgraph._base.errors import DuplicateReview, InputError
 from reviewgraph._base.labels import is_null
 from reviewgraph._base.text import counted
@@ -41,10 +42,6 @@ from reviewgraph.formats.people import (
 )
 from reviewgraph.formats.tables import Column, Numbers, of_rows
 from reviewgraph.formats.values import parse_flag, parse_moment, parse_number
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray
-
 
 # Rows that are no reviews.
 

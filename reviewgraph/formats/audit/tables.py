@@ -7,18 +7,15 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.text import counted, in_full
 from reviewgraph.formats.audit.finding import Draft, Note, asked, numbers_of, overrule, texts_of
 from reviewgraph.formats.audit.finding import finding as finding_of
 from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
 #: All findings here are about the whole table.
 finding = partial(finding_of, of_rows=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
@@ -25,12 +25,9 @@ from reviewgraph.formats.columns import (
 )
 from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import SUMMARY_WORDS, is_nobody, words_of
-from reviewgraph.formats.systems.system import Export, System, Use
+from reviewgraph.formats.systems.system import Export, System, Use, Wanted
 from reviewgraph.formats.tables import Grid, Line, Table, may_hold_scores, to_grid
 from reviewgraph.formats.values import MISSING, parse_fraction, parse_moment, parse_number
-
-if TYPE_CHECKING:
-    from reviewgraph.formats.systems.system import Wanted
 
 #: The subject of a row of a gradebook.
 STUDENT = Role(
