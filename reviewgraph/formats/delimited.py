@@ -8,7 +8,7 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -18,9 +18,9 @@ import numpy as np
 from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import unguarded
-from reviewgraph.formats.columns import Role, recognised
+from reviewgraph.formats.columns import recognised
 from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, find_encoding, quote
-from reviewgraph.formats.systems.system import LOOKED_AT, Export, filled, find_header, whole_header
+from reviewgraph.formats.systems.system import LOOKED_AT, Wanted, filled, find_header, whole_header
 from reviewgraph.formats.tables import Column, Line, Rows, Table
 
 if TYPE_CHECKING:
@@ -47,36 +47,28 @@ class Delimited(Table):
     Rows without any content do not count, and a title may be above the header.
     """
 
-    def __init__(
-        self,
-        name: str,
-        data: bytes,
-        roles: Sequence[Role],
-        columns: Mapping[str, str],
-        note: Callable[[str], object],
-        exports: Sequence[Export] = (),
-    ) -> None:
+    def __init__(self, name: str, data: bytes, wanted: Wanted) -> None:
         self.name = name
         self.data = data
         self.open: Callable[[], IO[bytes]] = partial(io.BytesIO, data)
-        self.encoding = find_encoding(data, name, note)
+        self.encoding = find_encoding(data, name, wanted.note)
         self.header_lines = 0
-        self.delimiter, rows = self._first_rows(roles, columns)
+        self.delimiter, rows = self._first_rows(wanted)
         cells = [row for _, row in rows]
-        place, joined = whole_header(cells, find_header(cells, roles, columns, exports))
+        place, joined = whole_header(cells, find_header(cells, wanted))
         self.header_lines = rows[place][0]
         self.header = cells[place] if joined is None else joined
         if any(filled(row) > 1 for row in cells[: place - (joined is not None)]):
-            note(f"{name}: the header is in line {self.header_lines}; the rows above it are not read")
+            wanted.note(f"{name}: the header is in line {self.header_lines}; the rows above it are not read")
         if joined is not None:
-            note(f"{name}: two rows are read as the header, as in {quote(joined[-1])}")
+            wanted.note(f"{name}: two rows are read as the header, as in {quote(joined[-1])}")
         # Spreadsheets leave delimiters without cells at the ends of rows.
         while len(self.header) > 1 and not self.header[-1].strip():
             self.header.pop()
         described = [line for line, row in rows[place + 1 :] if any(_DESCRIBES.match(cell) for cell in row)]
         if described:
             self.header_lines = described[-1]
-            note(f"{name}: the rows below the header that describe the columns are not read")
+            wanted.note(f"{name}: the rows below the header that describe the columns are not read")
         self.decimal_comma = self.delimiter != ","
         COLUMNS.expect(name, len(self.header))
 
@@ -153,7 +145,7 @@ class Delimited(Table):
             except csv.Error as error:
                 problems.add(file, last + 1, f"{self.place(last + 1)}: {say_quoting(error)}")
 
-    def _first_rows(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[_Row]]:
+    def _first_rows(self, wanted: Wanted) -> tuple[str, list[_Row]]:
         """Return the delimiter and the first rows that are not empty, with the lines on which they end."""
         declared = _DELIMITER.fullmatch(self._text().readline())
         # The delimiter that gives most recognised columns wins; among equals, the one with most columns.
@@ -171,7 +163,7 @@ class Delimited(Table):
             except csv.Error as error:
                 failure = failure if rows or failure else say_quoting(error)
             if rows:
-                counts = [recognised(cells, roles, columns) for _, cells in rows]
+                counts = [recognised(cells, wanted.roles, wanted.columns) for _, cells in rows]
                 top = counts.index(max(counts))
                 merit = (counts[top], top == 0, len(rows[top][1]))
                 if best is None or merit > best[0]:

@@ -37,9 +37,8 @@ from reviewgraph.formats.columns import (
     recognised,
     require_named,
 )
-from reviewgraph.formats.criteria import say_unusual
 from reviewgraph.formats.files import Problems, quote
-from reviewgraph.formats.parts import ROLES, Asked, read_part
+from reviewgraph.formats.parts import ROLES, Asked, read_part, say_unusual
 from reviewgraph.formats.tables import (
     Column,
     Numbers,

@@ -86,8 +86,7 @@ class Text(Format):
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         from reviewgraph.formats.delimited import Delimited
 
-        exports = list(wanted.exports("table"))
-        return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note, exports), wanted)
+        return recognise(Delimited(name, data, wanted), wanted)
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str:
         return csv_text(columns)
@@ -236,7 +235,7 @@ def open_table(
 ) -> Table:
     if format is not None and format not in sources():
         raise InputError(f"format: expected one of {', '.join(sources())}, found {format!r}")
-    wanted = Wanted(SYSTEMS.values(), roles, columns, kind, format, note)
+    wanted = Wanted(roles, columns, note, kind, format, SYSTEMS.values())
     name = os.fspath(path)
     part = ""
     before, _, after = name.rpartition(PART)
@@ -252,8 +251,8 @@ def open_table(
         table = _format_of(data).open(name, data, part, wanted)
         digest = hashlib.sha256(data).hexdigest()
     if kind == "reviews":
-        refuse_pairs(table, roles, columns)
-    refuse_lower_table(table, roles, columns)
+        refuse_pairs(table, wanted)
+    refuse_lower_table(table, wanted)
     if kind == "reviews":
         table = _with_maxima(table, columns, note)
     provenance = table.provenance

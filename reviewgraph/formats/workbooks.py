@@ -37,7 +37,6 @@ from reviewgraph.formats.systems.system import (
     Wanted,
     filled,
     find_header,
-    is_known,
     recognise,
     whole_header,
 )
@@ -442,8 +441,7 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     fitting = list(named) or fitting
     alike = len({tuple(map(normalise, grids[place].header)) for place in fitting}) == 1
     # Sheets with the same recognised header are tracks of one export; other sheets are ambiguous.
-    exports = list(wanted.exports("table"))
-    tracks = alike and all(is_known(grids[place].header, exports) for place in fitting)
+    tracks = alike and all(wanted.knows(grids[place].header) for place in fitting)
     tracks = tracks or bool(named) or (alike and _by_reviewer([grids[place] for place in fitting], wanted))
     asked = [sheet.title for place, sheet in enumerate(meant) if not fitting or place in fitting]
     if len(fitting) != 1 and not tracks:
@@ -472,14 +470,11 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
 
 def _fitting(grids: Sequence[Grid], wanted: Wanted) -> list[int]:
     """Return the places of the sheets with all columns that are needed, or of the only one."""
-    required = [role for role in wanted.roles if role.required]
-    exports = list(wanted.exports("table"))
+    any_will_do = len(grids) == 1 or not any(role.required for role in wanted.roles)
     return [
         place
         for place, grid in enumerate(grids)
-        if len(grids) == 1
-        or is_known(grid.header, exports)
-        or recognised(grid.header, required, wanted.columns) == len(required)
+        if any_will_do or wanted.knows(grid.header) or wanted.completed_by(grid.header)
     ]
 
 
@@ -550,8 +545,7 @@ def _say_unseen(name: str, sheet: Sheet, grid: Grid, wanted: Wanted) -> None:
 
 def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
     first = [cells for _, cells in sheet.rows[:LOOKED_AT]]
-    exports = list(wanted.exports("table"))
-    top, joined = whole_header(first, find_header(first, wanted.roles, wanted.columns, exports, bare=False))
+    top, joined = whole_header(first, find_header(first, wanted, bare=False))
     header = first[top] if joined is None else joined
     place = f"{name}, sheet {sheet.title}"
     lines = (Line(cells, f"{place}, row {number}") for number, cells in sheet.rows[top + 1 :])

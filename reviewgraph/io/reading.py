@@ -33,10 +33,9 @@ from reviewgraph.formats.columns import (
     nouns_of,
     require_named,
 )
-from reviewgraph.formats.criteria import joined_name, say_further
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
-from reviewgraph.formats.parts import ROLES, Asked, Part, read_part
+from reviewgraph.formats.parts import ROLES, Asked, Part, joined_name, read_part, say_further
 from reviewgraph.formats.side import ROLES as SIDE_ROLES
 from reviewgraph.formats.side import Item, Listing, read_listing, say_unseen
 from reviewgraph.formats.spellings import PAPER, Merge, Respelling, Spellings

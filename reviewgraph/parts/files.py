@@ -23,6 +23,7 @@ from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, SCORE, column
 from reviewgraph.formats.delimited import Delimited
 from reviewgraph.formats.engine import FLOATS, NULLS, TEXT, WHOLE, Engine, ParquetFile, quoted, refused, text_rows
 from reviewgraph.formats.files import LISTED, Problems, quote, quote_all
+from reviewgraph.formats.systems.system import Wanted
 from reviewgraph.formats.values import are_scores, missing_labels, read_scores, say_bad_score
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class Text:
             raise InputError(message)
         if len(head) == HEAD:
             head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
-        self.head = Delimited(name, head, ROLES, columns, lambda _: None)
+        self.head = Delimited(name, head, Wanted(ROLES, columns))
         if self.head.encoding != "utf-8-sig":
             raise _no_utf8(name)
         self.whole = copy(self.head)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from reviewgraph._base.errors import InputError, refused
@@ -329,13 +330,22 @@ _WHY = {
 class Wanted(NamedTuple):
     """The request of a caller who opens a file."""
 
-    systems: Collection[System]  #: The systems that it may be from.
-    roles: Sequence[Role]  #: The columns.
-    columns: Mapping[str, str]  #: The user's names for them.
-    kind: str | None  #: What the file is to serve for; None where any will do.
+    roles: Sequence[Role] = ()  #: The columns.
+    columns: Mapping[str, str] = MappingProxyType({})  #: The user's names for them.
+    note: Callable[[str], object] = lambda message: None  #: Called with notes on the file for the user.
+    kind: str | None = None  #: What the file is to serve for; None where any will do.
     #: The name of the system that it is from, or :data:`PLAIN`; None to recognise it by content.
-    format: str | None
-    note: Callable[[str], object]  #: Called with notes on the file for the user.
+    format: str | None = None
+    systems: Collection[System] = ()  #: The systems that it may be from.
+
+    def completed_by(self, cells: Sequence[str]) -> bool:
+        """Return whether a row names all columns that are needed; never where none are."""
+        required = [role for role in self.roles if role.required]
+        return bool(required) and recognised(cells, required, self.columns) == len(required)
+
+    def knows(self, cells: Sequence[str]) -> bool:
+        """Return whether a row is the header of an export."""
+        return any(export.fits(cells) for export in self.exports("table"))
 
     def exports(self, container: str) -> Iterator[Export]:
         for system in self.systems:
@@ -365,8 +375,7 @@ def recognise(table: Table, wanted: Wanted) -> Table:
                 tables[export] = changed
     if tables:
         return _taken(table.name, tables, wanted)
-    required = [role for role in wanted.roles if role.required]
-    complete = recognised(table.header, required, wanted.columns) == len(required)
+    complete = wanted.completed_by(table.header) or not any(role.required for role in wanted.roles)
     lines = _lines(table) if wanted.format not in (None, PLAIN) or not complete else None
     headerless = extract("lines", table.name, lines, wanted) if lines else None
     if headerless is None and wanted.format not in (None, PLAIN):
@@ -539,24 +548,7 @@ def filled(cells: Iterable[str]) -> int:
     return len({cell.strip() for cell in cells} - {""})
 
 
-def is_complete(cells: Sequence[str], roles: Sequence[Role], columns: Mapping[str, str]) -> bool:
-    """Return whether a row names all columns that are needed; never where none are."""
-    required = [role for role in roles if role.required]
-    return bool(required) and recognised(cells, required, columns) == len(required)
-
-
-def is_known(cells: Sequence[str], exports: Iterable[Export]) -> bool:
-    return any(export.fits(cells) for export in exports)
-
-
-def find_header(
-    rows: Sequence[Sequence[str]],
-    roles: Sequence[Role],
-    columns: Mapping[str, str],
-    exports: Sequence[Export] = (),
-    *,
-    bare: bool = True,
-) -> int:
+def find_header(rows: Sequence[Sequence[str]], wanted: Wanted, *, bare: bool = True) -> int:
     """Return the place of the header among the first rows of a table, which are not empty.
 
     It is the row with most of the names looked for. Labels such as "Grader 1" below a complete header are none, nor
@@ -564,13 +556,13 @@ def find_header(
     none, either.
     """
     first = next((place for place, cells in enumerate(rows) if filled(cells) > 1), 0)
-    if is_complete(rows[first], roles, columns) and not columns:
+    if wanted.completed_by(rows[first]) and not wanted.columns:
         return first
     merits = [
         (
-            sum(normalise(name) in {*map(normalise, cells)} for name in columns.values() if name.strip()),
-            is_complete(cells, roles, columns) or is_known(cells, exports),
-            recognised(cells, roles, columns),
+            sum(normalise(name) in {*map(normalise, cells)} for name in wanted.columns.values() if name.strip()),
+            wanted.completed_by(cells) or wanted.knows(cells),
+            recognised(cells, wanted.roles, wanted.columns),
             filled(cells) > 1,
         )
         for cells in rows
@@ -623,11 +615,11 @@ def join_rows(top: Sequence[str], below: Sequence[str]) -> list[str] | None:
     ]
 
 
-def refuse_lower_table(table: Table, roles: Sequence[Role], columns: Mapping[str, str]) -> None:
+def refuse_lower_table(table: Table, wanted: Wanted) -> None:
     """Refuse a table without the columns that are needed if one with them begins further down in its file."""
-    if table.source is not None or is_complete(table.header, roles, columns):
+    if table.source is not None or wanted.completed_by(table.header):
         return
-    lower = next((line for line in table.rows_below() if is_complete(line.cells, roles, columns)), None)
+    lower = next((line for line in table.rows_below() if wanted.completed_by(line.cells)), None)
     if lower is not None:
         raise InputError(
             f"{table.name}: there are several tables in it, and the first has the columns {quote_all(table.header)}; "
@@ -643,15 +635,15 @@ _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _COMPARED = ("model", "item", "paper", "response", "option", "project", "team", "answer", "image")
 
 
-def refuse_pairs(table: Table, roles: Sequence[Role], columns: Mapping[str, str]) -> None:
+def refuse_pairs(table: Table, wanted: Wanted) -> None:
     """Refuse comparisons of pairs, which are no scores."""
-    if table.source is not None or ITEM.name in columns:
+    if table.source is not None or ITEM.name in wanted.columns:
         return
     plain: dict[str, str] = {}
     for name in table.header:
         plain.setdefault(normalise(name).removesuffix("_id").removesuffix("_name"), name)
     # Columns that name no kind of papers, as a and b, may be anything beside papers.
-    kinds = [f"{kind}_" for kind in _COMPARED] + ([] if is_complete(table.header, roles, columns) else [""])
+    kinds = [f"{kind}_" for kind in _COMPARED] + ([] if wanted.completed_by(table.header) else [""])
     sides = [({f"{kind}{one}"}, {f"{kind}{other}"}, _VERDICTS) for kind in kinds for one, other in _SIDES]
     for groups in (_WINNERS, *sides):
         names = [plain[name] for group in groups for name in sorted(group & plain.keys())[:1]]
