@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import record_of
 from reviewgraph._base.text import LISTED, counted, listed, noun
-from reviewgraph.formats.files import cut, quote, quote_all, terms
+from reviewgraph.formats.files import Note, cut, quote, quote_all, terms
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
@@ -361,7 +361,7 @@ def locate(
     roles: Sequence[Role],
     columns: Mapping[str, str],
     name: str,
-    note: Callable[[str], object],
+    note: Note,
     *,
     prefix: str | None = "",
 ) -> dict[str, int]:
@@ -453,9 +453,7 @@ def choose_score(columns: Mapping[str, str], score: str | None) -> dict[str, str
     return columns if score is None else {**columns, SCORE.name: score}
 
 
-def optional(
-    header: Sequence[str], columns: Mapping[str, str], name: str, note: Callable[[str], object], *roles: Role
-) -> dict[str, int]:
+def optional(header: Sequence[str], columns: Mapping[str, str], name: str, note: Note, *roles: Role) -> dict[str, int]:
     """Return the places of further columns, as :func:`locate` does; one that occurs twice is left out, not refused.
 
     >>> optional(["Confidence", "RevExp"], {}, "a", print, CONFIDENCE)
@@ -511,9 +509,7 @@ def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
     return f"--columns {shlex.quote(f'{prefix or str()}{role.name}={cut(name)}')}"
 
 
-def _by_synonym(
-    header: Sequence[str], role: Role, name: str, note: Callable[[str], object], prefix: str | None
-) -> list[int]:
+def _by_synonym(header: Sequence[str], role: Role, name: str, note: Note, prefix: str | None) -> list[int]:
     normal = list(map(normalise, header))
     hits = {synonym: [p for p, text in enumerate(normal) if text == synonym] for synonym in role.names}
     present = [places for places in hits.values() if places]

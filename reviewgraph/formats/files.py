@@ -12,9 +12,12 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from reviewgraph._base.errors import InputError
+
+#: Called with messages for the user.
+Note: TypeAlias = Callable[[str], object]
 
 
 class Limit(NamedTuple):
@@ -238,7 +241,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     return data
 
 
-def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
+def find_encoding(data: bytes, name: str, note: Note) -> str:
     """Return the encoding of a text file: UTF-8, UTF-16 with a byte order mark, or a guess, which is noted.
 
     The guess is Windows-1252, in which spreadsheets of Western Europe save, or Latin-1, which accepts any bytes, if the

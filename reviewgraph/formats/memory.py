@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,15 +37,9 @@ from reviewgraph.formats.columns import (
     recognised,
     require_named,
 )
-from reviewgraph.formats.files import Problems, quote
+from reviewgraph.formats.files import Note, Problems, quote
 from reviewgraph.formats.parts import ROLES, Asked, read_part, say_unusual
-from reviewgraph.formats.tables import (
-    Column,
-    Numbers,
-    Rows,
-    Table,
-    ask_criteria,
-)
+from reviewgraph.formats.tables import Column, Numbers, Rows, Table, ask_criteria
 from reviewgraph.formats.values import parse_scale
 
 if TYPE_CHECKING:
@@ -68,7 +62,7 @@ def from_frame(
     items: Iterable[Label] = (),
     scale: str | Sequence[str] | None = None,
     lower_is_better: bool = False,
-    note: Callable[[str], object] | None = None,
+    note: Note | None = None,
     criteria: Iterable[str] | None = None,
     duplicates: str = "error",
     accept: str | Iterable[str] = (),
@@ -236,9 +230,7 @@ def _long(frame: Any) -> Any:
         raise InputError(message) from error
 
 
-def of_roles(
-    frame: Any, roles: Sequence[Role], columns: Mapping[str, str], note: Callable[[str], object]
-) -> tuple[Any, list[str]]:
+def of_roles(frame: Any, roles: Sequence[Role], columns: Mapping[str, str], note: Note) -> tuple[Any, list[str]]:
     """Return a data frame with the columns of some roles only, and the names of the others.
 
     >>> import pandas
@@ -489,7 +481,7 @@ def _sides(graph: _Graph, reviewers: Iterable[Any] | None) -> list[int]:
     return list(map(int, sides))
 
 
-def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable[[str], object] | None) -> None:
+def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Note | None) -> None:
     """Note that no edge has a score where all have another number."""
     if note is None or not edges or any(score in edge and edge[score] is not None for edge in edges):
         return
@@ -507,7 +499,7 @@ def _from_graph(
     score: str = "score",
     reviewers: Iterable[Any] | None = None,
     lower_is_better: bool | None = None,
-    note: Callable[[str], object] | None = None,
+    note: Note | None = None,
 ) -> Columns:
     """Read reviews from a graph of any library."""
     _note_weights(score, graph.edges, note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from reviewgraph.formats.files import (
     ARCHIVE,
     WORKBOOK,
     Members,
+    Note,
     Problems,
     cut,
     open_folder,
@@ -228,7 +229,7 @@ def open_table(
     path: Path,
     roles: Sequence[Role],
     columns: Mapping[str, str],
-    note: Callable[[str], object],
+    note: Note,
     *,
     kind: str | None = None,
     format: str | None = None,  # noqa: A002 (as the option is called)
@@ -269,7 +270,7 @@ _MAXIMA = terms(
 )
 
 
-def _with_maxima(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> Table:
+def _with_maxima(table: Table, columns: Mapping[str, str], note: Note) -> Table:
     """Return a table whose scores have their maxima, if a column of no system says them."""
     if table.source is not None and table.source.kind != "reviews":
         return table

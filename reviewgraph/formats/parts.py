@@ -31,7 +31,7 @@ from reviewgraph.formats.columns import (
     optional,
     refuse_row_numbers,
 )
-from reviewgraph.formats.files import Problems, quote, quote_all
+from reviewgraph.formats.files import Note, Problems, quote, quote_all
 from reviewgraph.formats.side import NO_CRITERIA
 from reviewgraph.formats.spellings import PAPER, PERSON, Respelling
 from reviewgraph.formats.systems.gradebooks import say_wide
@@ -112,7 +112,7 @@ def read_part(
     asked: Asked,
     audit: Audit,
     problems: Problems,
-    note: Callable[[str], object],
+    note: Note,
     file: int = 0,
     respelling: Respelling | None = None,
 ) -> Part:
@@ -277,7 +277,7 @@ def _scores(
     scale: Sequence[str],
     lines: Sequence[int],
     problems: Problems,
-    note: Callable[[str], object],
+    note: Note,
     file: int,
 ) -> tuple[FloatArray, BoolArray]:
     """Return the scores of rows, and which rows have one; words that mean "no score" are noted."""
@@ -310,7 +310,7 @@ def _scores(
 
 
 def _places_beside(
-    table: Table, columns: Mapping[str, str], taken: set[int], note: Callable[[str], object], asked: Asked
+    table: Table, columns: Mapping[str, str], taken: set[int], note: Note, asked: Asked
 ) -> dict[str, int]:
     """Return the places of the confidence and of the names of criteria by role, of further scores by their number."""
     if table.source is not None and table.source.kind != "reviews":
@@ -373,9 +373,7 @@ def _criterion(table: Table, column: Column | Numbers, scale: Sequence[str]) -> 
     return None if meaning is None else meaning[column.codes]
 
 
-def _confidence(
-    table: Table, places: Mapping[str, int], columns: Mapping[str, Any], note: Callable[[str], object]
-) -> FloatArray | None:
+def _confidence(table: Table, places: Mapping[str, int], columns: Mapping[str, Any], note: Note) -> FloatArray | None:
     """Return how sure reviewers say they are, by row; None, with a note, if a cell is no confidence."""
     if CONFIDENCE.name not in columns:
         return None
@@ -467,7 +465,7 @@ def further_places(table: Table, taken: Collection[int]) -> list[int]:
     ]
 
 
-def confidence_place(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> int | None:
+def confidence_place(table: Table, columns: Mapping[str, str], note: Note) -> int | None:
     """Return the column of confidence or expertise: by its name, or the only question about it."""
     place = optional(table.header, columns, table.name, note, CONFIDENCE).get(CONFIDENCE.name)
     source = table.source

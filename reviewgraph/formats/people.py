@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +16,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, TITLE, Role, locate, normalise, recognised
-from reviewgraph.formats.files import Problems, quote, quote_all, terms
+from reviewgraph.formats.files import Note, Problems, quote, quote_all, terms
 from reviewgraph.formats.tables import Column, Rows, Table, Wrapped, of_rows, recoded
 from reviewgraph.formats.values import BLANK
 
@@ -261,9 +261,7 @@ def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
 class People(Wrapped):
     """A table with one row for each of several people in a cell, and none for a cell that names nobody."""
 
-    def __init__(
-        self, table: Table, role: str, place: int, known: Collection[Label], note: Callable[[str], object]
-    ) -> None:
+    def __init__(self, table: Table, role: str, place: int, known: Collection[Label], note: Note) -> None:
         super().__init__(table)
         self.role = role
         self.at = place
@@ -332,12 +330,7 @@ class Melted(Wrapped):
 
 
 def melted(
-    table: Table,
-    names: Mapping[str, str],
-    known: Mapping[str, Collection[Label]],
-    value: Role,
-    parse: Callable[[str], object],
-    note: Callable[[str], object],
+    table: Table, names: Mapping[str, str], known: Mapping[str, Collection[Label]], value: Role, parse: Note, note: Note
 ) -> Melted | None:
     """Return a matrix as a row per cell; None if the table is none.
 
@@ -385,7 +378,7 @@ def melted(
     return matrix
 
 
-def _holds_values(column: Column, parse: Callable[[str], object]) -> bool:
+def _holds_values(column: Column, parse: Note) -> bool:
     return all(cell.strip() in BLANK or parse(cell) is not None for cell in column.values)
 
 

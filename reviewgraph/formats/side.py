@@ -38,10 +38,10 @@ from reviewgraph.formats.columns import (
     recognised,
     refuse_row_numbers,
 )
-from reviewgraph.formats.files import Problems, quote, quote_all, terms
+from reviewgraph.formats.files import Note, Problems, quote, quote_all, terms
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.people import People, melted
-from reviewgraph.formats.spellings import Merge, Note, Respelling, Spellings
+from reviewgraph.formats.spellings import Merge, Respelling, Spellings
 from reviewgraph.formats.tables import Aside, Column, Path, Rows, by_row
 from reviewgraph.formats.values import (
     A_BID,

@@ -23,10 +23,9 @@ from reviewgraph._base.labels import (
 )
 from reviewgraph._base.text import counted, shortened
 from reviewgraph.formats.columns import Columns
-from reviewgraph.formats.files import LISTED, quote
+from reviewgraph.formats.files import LISTED, Note, quote
 from reviewgraph.formats.tables import Aside, Column, recoded
 
-Note = Callable[[str], object]
 #: Whether similar labels are one.
 Merge: TypeAlias = "Literal['all', 'none'] | Mapping[Any, Any] | Spellings"
 

@@ -31,15 +31,7 @@ from reviewgraph.formats.files import (
     quote,
     quote_all,
 )
-from reviewgraph.formats.systems.system import (
-    LOOKED_AT,
-    PLAIN,
-    Wanted,
-    filled,
-    find_header,
-    recognise,
-    whole_header,
-)
+from reviewgraph.formats.systems.system import LOOKED_AT, PLAIN, Wanted, filled, find_header, recognise, whole_header
 from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children, plain_tag
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from reviewgraph.formats.columns import (
     nouns_of,
     require_named,
 )
-from reviewgraph.formats.files import Problems, quote, quote_all
+from reviewgraph.formats.files import Note, Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.parts import ROLES, Asked, Part, joined_name, read_part, say_further
 from reviewgraph.formats.side import ROLES as SIDE_ROLES
@@ -259,7 +259,7 @@ def _in_order(fields: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _settled(
-    parts: Sequence[Part], declared: Listing | None, names: Mapping[str, str], note: Callable[[str], object]
+    parts: Sequence[Part], declared: Listing | None, names: Mapping[str, str], note: Note
 ) -> tuple[Sequence[Part], dict[str, str], Origin]:
     """Drop withdrawn papers and meta reviews.
 
@@ -331,7 +331,7 @@ def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | N
     return first._replace(file=name) if first and all(unlisted for _, unlisted in exports) else None
 
 
-def _note_scores(parts: Sequence[Part], note: Callable[[str], object], named: Collection[str], *, chosen: bool) -> None:
+def _note_scores(parts: Sequence[Part], note: Note, named: Collection[str], *, chosen: bool) -> None:
     """Report further scores, files without reviews, and those without a score column though columns remain."""
     for part in parts:
         sure = part.confidence is not None and bool(part.scored.any())

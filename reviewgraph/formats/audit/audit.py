@@ -13,9 +13,9 @@ from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.labels import Label, encode
 from reviewgraph.formats.audit import rows, tables
 from reviewgraph.formats.audit.finding import FINDINGS as FINDINGS
-from reviewgraph.formats.audit.finding import Draft, Note
+from reviewgraph.formats.audit.finding import Draft
 from reviewgraph.formats.columns import Columns
-from reviewgraph.formats.files import quote, quote_all
+from reviewgraph.formats.files import Note, quote, quote_all
 from reviewgraph.formats.tables import Column, Numbers, by_row
 
 

@@ -20,12 +20,11 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import are_numbered
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
-from reviewgraph.formats.files import quote_all
+from reviewgraph.formats.files import Note, quote_all
 from reviewgraph.formats.people import words_of
 from reviewgraph.formats.tables import Column, Numbers, of_rows
 from reviewgraph.formats.values import parse_number
 
-Note: TypeAlias = Callable[[str], object]
 Effect: TypeAlias = Literal["corrected", "noted", "asked"]
 
 

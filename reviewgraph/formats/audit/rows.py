@@ -15,7 +15,6 @@ from reviewgraph._base.labels import is_null
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.finding import (
     Draft,
-    Note,
     asked,
     finding,
     numbers_of,
@@ -28,7 +27,7 @@ from reviewgraph.formats.audit.finding import (
     with_values,
 )
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, naming, normalise
-from reviewgraph.formats.files import quote, terms
+from reviewgraph.formats.files import Note, quote, terms
 from reviewgraph.formats.people import (
     PHRASES,
     SUMMARY_WORDS,

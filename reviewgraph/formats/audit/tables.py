@@ -12,9 +12,9 @@ import numpy as np
 
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.text import counted, in_full
-from reviewgraph.formats.audit.finding import Draft, Note, asked, numbers_of, overrule, texts_of
+from reviewgraph.formats.audit.finding import Draft, asked, numbers_of, overrule, texts_of
 from reviewgraph.formats.audit.finding import finding as finding_of
-from reviewgraph.formats.files import quote, quote_all, terms
+from reviewgraph.formats.files import Note, quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
 
 #: All findings here are about the whole table.

@@ -13,7 +13,7 @@ from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import Detail, counted, listed, shortened
 from reviewgraph.formats.columns import ITEM, SCORE, Role, Tally, Unlisted, named, naming, normalise, recognised
-from reviewgraph.formats.files import Problems, cut, quote, quote_all
+from reviewgraph.formats.files import Note, Problems, cut, quote, quote_all
 from reviewgraph.formats.tables import (
     Aside,
     Column,
@@ -174,7 +174,7 @@ class Outgoing:
 class Accepted(NamedTuple):
     """The labels that a system accepts: a test, a description, and what to do about others."""
 
-    fits: Callable[[str], object]
+    fits: Note
     words: str
     remedy: str
 
@@ -332,7 +332,7 @@ class Wanted(NamedTuple):
 
     roles: Sequence[Role] = ()  #: The columns.
     columns: Mapping[str, str] = MappingProxyType({})  #: The user's names for them.
-    note: Callable[[str], object] = lambda message: None  #: Called with notes on the file for the user.
+    note: Note = lambda message: None  #: Called with notes on the file for the user.
     kind: str | None = None  #: What the file is to serve for; None where any will do.
     #: The name of the system that it is from, or :data:`PLAIN`; None to recognise it by content.
     format: str | None = None
@@ -422,9 +422,7 @@ def _taken(name: str, tables: Mapping[Export, Table], wanted: Wanted) -> Table:
 class Recognised(Wrapped):
     """A table of a recognised system: its columns by role are known, and only rows that count are read."""
 
-    def __init__(
-        self, table: Table, export: Export, use: Use, note: Callable[[str], object], user_columns: Mapping[str, str]
-    ) -> None:
+    def __init__(self, table: Table, export: Export, use: Use, note: Note, user_columns: Mapping[str, str]) -> None:
         super().__init__(table)
         self.export = export
         self.use = use
