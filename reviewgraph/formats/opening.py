@@ -29,26 +29,21 @@ from reviewgraph.formats.files import (
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import Wanted, extract, recognise, refuse_lower_table, refuse_pairs
 from reviewgraph.formats.tables import (
+    JSON,
+    XML,
     Changed,
     Path,
     Table,
+    begins,
+    children,
     from_records,
-    is_json,
-    is_xml,
     objects,
     plain_tag,
     read_json,
     read_xml,
 )
 from reviewgraph.formats.values import parse_number
-from reviewgraph.formats.workbooks import (
-    choose_sheet,
-    is_workbook,
-    is_xlsx,
-    read_spreadsheet_xml,
-    read_xlsx,
-    write_xlsx,
-)
+from reviewgraph.formats.workbooks import choose_sheet, is_xlsx, read_xlsx, write_xlsx, xml_sheet
 
 
 class Format:
@@ -113,7 +108,7 @@ class Json(Format):
     name = "json"
 
     def fits(self, data: bytes) -> bool:
-        return is_json(data)
+        return begins(data, JSON)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         content = read_json(name, data)
@@ -157,12 +152,13 @@ class Xml(Format):
     name = "xml"
 
     def fits(self, data: bytes) -> bool:
-        return is_xml(data)
+        return begins(data, XML)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         root = read_xml(name, data)
-        if is_workbook(root):
-            return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
+        if plain_tag(root) == "workbook":
+            sheets = [xml_sheet(name, sheet) for sheet in children(root, "worksheet")]
+            return choose_sheet(name, sheets, part, wanted)
         table = extract("xml", name, root, wanted)
         if table is None:
             raise InputError(_say_unknown(name, f"XML of <{plain_tag(root)}>"))

@@ -289,10 +289,8 @@ def _scores(
     codes, values = text_column(column)
     meaning = read_scores(values, scale, table.decimal_comma)
 
-    def say_bad(code: int) -> str:
-        return say_bad_score(values[code], scale, table.decimal_comma)
-
-    table.note_cells(problems, lines, Column(codes, values), meaning.bad, say_bad, file)
+    note_bad = partial(table.note_cells, problems, lines, Column(codes, values), meaning.bad, file=file)
+    note_bad(say=lambda code: say_bad_score(values[code], scale, table.decimal_comma))
     bad = [values[code] for code in np.flatnonzero(meaning.bad)]
     question = None if scale else ask_direction(bad, beside_numbers=bool(meaning.scored.any()))
     if question:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -330,7 +330,12 @@ class Melted(Wrapped):
 
 
 def melted(
-    table: Table, names: Mapping[str, str], known: Mapping[str, Collection[Label]], value: Role, parse: Note, note: Note
+    table: Table,
+    names: Mapping[str, str],
+    known: Mapping[str, Collection[Label]],
+    value: Role,
+    parse: Callable[[str], object],
+    note: Note,
 ) -> Melted | None:
     """Return a matrix as a row per cell; None if the table is none.
 
@@ -359,7 +364,7 @@ def melted(
     sides = {role: set(map(identity, some)) for role, some in known.items()}
     headers = [identity(table.header[place]) for place in across_places]
     named = any(not side.isdisjoint(headers) for side in sides.values())
-    valued = [_holds_values(column, parse) for column in columns]
+    valued = [all(cell.strip() in BLANK or parse(cell) is not None for cell in column.values) for column in columns]
     kept = [k for k, header in enumerate(headers) if valued[k] or any(header in side for side in sides.values())]
     if not (named or (len(across_places) > 1 and all(valued))):
         return None
@@ -376,10 +381,6 @@ def melted(
         f"{counted(cells, 'cell')} not empty{more}"
     )
     return matrix
-
-
-def _holds_values(column: Column, parse: Note) -> bool:
-    return all(cell.strip() in BLANK or parse(cell) is not None for cell in column.values)
 
 
 def _across(

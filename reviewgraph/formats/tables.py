@@ -448,23 +448,15 @@ def as_text(value: Any) -> str:
 # JSON and XML, read whole and refused if they are damaged or would exhaust memory.
 
 # An object, or a list of objects, lists or texts; the header of a CSV file may begin with a bracket, but not like this.
-_JSON = re.compile(r'\ufeff?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
-_XML = re.compile(r"\ufeff?\s*<[?!A-Za-z]")
+JSON = re.compile(r'\ufeff?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
+XML = re.compile(r"\ufeff?\s*<[?!A-Za-z]")
 #: A surrogate, usually followed by its other half.
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 #: Bytes searched for the beginning.
 _LOOKED_AT = 1 << 12
 
 
-def is_json(data: bytes) -> bool:
-    return _begins(data, _JSON)
-
-
-def is_xml(data: bytes) -> bool:
-    return _begins(data, _XML)
-
-
-def _begins(data: bytes, pattern: re.Pattern[str]) -> bool:
+def begins(data: bytes, pattern: re.Pattern[str]) -> bool:
     return bool(pattern.match(data[:_LOOKED_AT].decode(_encoding(data), errors="replace")))
 
 

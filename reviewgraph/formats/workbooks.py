@@ -32,7 +32,7 @@ from reviewgraph.formats.files import (
     quote_all,
 )
 from reviewgraph.formats.systems.system import LOOKED_AT, PLAIN, Wanted, filled, find_header, recognise, whole_header
-from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children, plain_tag
+from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -333,20 +333,13 @@ def _entry(value: Any) -> _Entry | None:
     return _Entry(text, is_number=False)
 
 
-def is_workbook(root: Element) -> bool:
-    return plain_tag(root) == "workbook"
-
-
-def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:
-    return [_xml_sheet(name, sheet) for sheet in children(root, "worksheet")]
-
-
 def _visible(sheet: Element) -> str:
     options = (option for part in children(sheet, "worksheetoptions") for option in children(part, "visible"))
     return "".join("".join(option.itertext()).strip() for option in options)
 
 
-def _xml_sheet(name: str, sheet: Element) -> Sheet:
+def xml_sheet(name: str, sheet: Element) -> Sheet:
+    """Return a sheet in the XML of 2003."""
     title = attribute(sheet, "Name")
     place = f"{name}, sheet {title}"
     budget = _Budget(place)

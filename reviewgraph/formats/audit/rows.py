@@ -349,7 +349,7 @@ def placeholders(draft: Draft, note: Note) -> Draft:
     if not dropped.any():
         return draft
     words = quoted(draft.reviewer, dropped)
-    rest = with_values(words_only, _is_initials)
+    rest = with_values(words_only, lambda text: 2 <= len(text) <= 3 and text.isalpha() and text.isupper())
     if (rest | dropped).all() and (rest & dropped).any() and np.unique(draft.reviewer.codes[rest & ~dropped]).size > 2:
         message = (
             f"{words} may be the initials of a reviewer, as the other labels are, or mean no one; "
@@ -367,15 +367,14 @@ def placeholders(draft: Draft, note: Note) -> Draft:
     return draft.leave_out(dropped, "whose reviewer is a placeholder", note, also=with_scores, then=then)
 
 
-def _is_initials(label: str) -> bool:
-    return 2 <= len(label) <= 3 and label.isalpha() and label.isupper()
-
-
-def without_gaps(draft: Draft, note: Note) -> Draft:
-    return draft.leave_out(with_values(draft.reviewer, is_null), "which name no reviewer", note)
-
-
-@finding("asked", "refused, with their lines", accepted="they are left out and counted", if_accepted=without_gaps)
+@finding(
+    "asked",
+    "refused, with their lines",
+    accepted="they are left out and counted",
+    if_accepted=lambda draft, note: draft.leave_out(
+        with_values(draft.reviewer, is_null), "which name no reviewer", note
+    ),
+)
 def empty_reviewers(draft: Draft, note: Note) -> Draft:
     """Rows without a reviewer."""
     return draft

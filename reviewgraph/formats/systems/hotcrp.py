@@ -141,10 +141,6 @@ def _from_json(name: str, content: Any) -> Grid | None:
     return _of_submitted(from_records(name, list(map(_record, reviews)), "review"))
 
 
-def _from_rqc(name: str, content: Any) -> Grid | None:
-    return Grid(name, (), ()) if isinstance(content, dict) and "hotcrp_version" in content else None
-
-
 def _papers_from_json(name: str, content: Any) -> Grid | None:
     papers = _papers_in(content)
     if papers is None:
@@ -377,7 +373,10 @@ class HotCRP(System):
             lists=_NUMBER,
             unlisted=_unlisted("papers that nobody reviews"),
         ),
-        in_json("HotCRP's rqc.json, in whose place the JSON of its API (GET /reviews) is read", _from_rqc),
+        in_json(
+            "HotCRP's rqc.json, in whose place the JSON of its API (GET /reviews) is read",
+            lambda name, content: Grid(name, (), ()) if "hotcrp_version" in content else None,
+        ),
         in_json("HotCRP's papers", _papers_from_json, Use("papers", rules=(_THERE, _SHOWN))),
         in_json(
             "HotCRP's conflicts",

@@ -174,7 +174,7 @@ class Outgoing:
 class Accepted(NamedTuple):
     """The labels that a system accepts: a test, a description, and what to do about others."""
 
-    fits: Note
+    fits: Callable[[str], object]
     words: str
     remedy: str
 
