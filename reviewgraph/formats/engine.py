@@ -60,11 +60,9 @@ class Engine:
         self._numbers = count()
 
     def run(self, query: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
         return self._wait(lambda: self.connection.execute(query).fetchall())
 
     def first(self, query: str) -> tuple[Any, ...]:
-        """Return the one row that a query returns."""
         return self.run(query)[0]
 
     def arrays(self, query: str) -> list[Any]:
@@ -139,7 +137,6 @@ def no_room(error: object) -> InputError:
 
 
 def quoted(text: str) -> str:
-    """Return text as SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

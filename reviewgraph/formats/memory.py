@@ -230,20 +230,12 @@ def _long(frame: Any) -> Any:
         raise InputError(message) from error
 
 
-def of_roles(frame: Any, roles: Sequence[Role], columns: Mapping[str, str], note: Note) -> tuple[Any, list[str]]:
-    """Return a data frame with the columns of some roles only, and the names of the others.
-
-    >>> import pandas
-    >>> frame = pandas.DataFrame({"email": ["a@x"], "paper": [1], "rating": [3.5]})
-    >>> kept, others = of_roles(frame, (REVIEWER, ITEM), {}, print)
-    >>> list(kept), others
-    (['email', 'paper'], ['rating'])
-    """
+def of_roles(frame: Any, roles: Sequence[Role], note: Note) -> tuple[Any, list[str]]:
+    """Return a data frame with the columns of some roles only, and the names of the others."""
     table = _long(frame)
     header = list(map(str, table.columns))
     try:
-        require_named([header], roles, columns)
-        places = sorted(locate(header, roles, columns, "frame", lambda message: note(_in_python(message))).values())
+        places = sorted(locate(header, roles, {}, "frame", lambda message: note(_in_python(message))).values())
     except InputError as error:
         raise InputError(_in_python(str(error))) from error
     unused = [name for place, name in enumerate(header) if place not in places]
@@ -251,13 +243,7 @@ def of_roles(frame: Any, roles: Sequence[Role], columns: Mapping[str, str], note
 
 
 def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> Any:
-    """Return a data frame with rows for planned reviews below its own, under its own names of columns.
-
-    >>> import pandas
-    >>> frame = pandas.DataFrame({"email": ["a@x"], "paper": [1], "rating": [3.5]})
-    >>> with_rows(frame, ["b@x"], [1]).to_dict("list")
-    {'email': ['a@x', 'b@x'], 'paper': [1, 1], 'rating': [3.5, nan]}
-    """
+    """Return a data frame with rows for planned reviews below its own, under its own names of columns."""
     table = _long(frame)
     header = list(map(str, table.columns))
     try:
@@ -501,7 +487,6 @@ def _from_graph(
     lower_is_better: bool | None = None,
     note: Note | None = None,
 ) -> Columns:
-    """Read reviews from a graph of any library."""
     _note_weights(score, graph.edges, note)
     side = np.array(_sides(graph, reviewers), np.int64)
     in_pairs = zip(graph.labels, side.tolist(), strict=True)
@@ -522,10 +507,9 @@ def _from_graph(
     alike = np.flatnonzero(side[pairs[:, 0]] == side[pairs[:, 1]])
     if alike.size:
         a, b = pairs[alike[0]].tolist()
-        message = (
+        raise InputError(
             f"edges: expected a reviewer and an item, found {labels[a]!r} and {labels[b]!r}, both {SIDES[side[a]]}s"
         )
-        raise InputError(message)
     pairs = np.where((side[pairs[:, 0]] == 0)[:, None], pairs, pairs[:, ::-1])
     scores = [edge.get(score) for edge in graph.edges]
     fields = [edge["criteria"] if isinstance(edge.get("criteria"), Mapping) else {} for edge in graph.edges]

@@ -416,7 +416,6 @@ class Fields(NamedTuple):
 
 
 def may_be_criterion(name: str) -> bool:
-    """Return whether a column of this name may be a further score of a review."""
     if not name.strip() or is_status(name):
         return False
     return normalise(name) not in _OTHERS and not _NO_SCORE.fullmatch(normalise(name))
@@ -597,7 +596,6 @@ def joined_name(names: Collection[str | None]) -> str | None:
 
 
 def say_further(name: str, target: str | None, criteria: Collection[str], confidence: bool) -> list[str]:
-    """Return notes on the further scores and the confidence of a source."""
     notes = []
     if criteria and target is not None:
         kept = f"{quote_all(criteria)} {'is a further score' if len(criteria) == 1 else 'are further scores'}"

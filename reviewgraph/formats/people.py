@@ -172,7 +172,6 @@ def words_of(label: str) -> str:
 
 
 def is_summary(label: str) -> bool:
-    """Return whether a label is that of a row or a column that sums others up."""
     if len(label) > 40 or "," in label:
         return False
     words = words_of(label)

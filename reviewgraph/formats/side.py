@@ -194,7 +194,14 @@ class _Opened:
             for field in fields
             if (name := field.role.name) in columns
         }
-        self._refuse_row_numbers(columns, key, len(rows.lines))
+        # A list of papers may number them if it has each title once.
+        title = columns.get(TITLE.name)
+        size = len(rows.lines)
+        is_list = REVIEWER.name not in key and (title is None or len(title.values) == size)
+        if ITEM.name in columns and not is_list:
+            labels = columns[ITEM.name].values
+            prefix = f"{self.path}{FILE}"
+            refuse_row_numbers(self.table.header, self.places, self.chosen, labels, size, self.table.name, prefix)
         # Exports list a reviewer once per paper: equal rows are one.
         same = rows.columns if self.kind == "reviewers" else ()
         kept = self.distinct(rows.lines, [columns[name] for name in key], unique, problems, same)
@@ -206,18 +213,7 @@ class _Opened:
         }
 
     def decoded(self, fields: Sequence[Field], key: Sequence[str], unique: bool | None = True) -> dict[str, list[Any]]:
-        """Return the columns of :meth:`coded` row by row."""
         return {name: by_row(column) for name, column in self.coded(fields, key, unique).items()}
-
-    def _refuse_row_numbers(self, columns: Mapping[str, Column], key: Sequence[str], size: int) -> None:
-        # A list of papers may number them if it has each title once.
-        title = columns.get(TITLE.name)
-        item = columns.get(ITEM.name)
-        listed = REVIEWER.name not in key and (title is None or len(title.values) == size)
-        if item is not None and not listed:
-            name = self.table.name
-            header = self.table.header
-            refuse_row_numbers(header, self.places, self.chosen, item.values, size, name, f"{self.path}{FILE}")
 
     def _values(self, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
         """Return the meanings of the distinct cells, noting the rows of invalid ones."""
@@ -602,7 +598,6 @@ def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer
 
 
 def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
-    """Return the reviewers of a file and their attributes, read once."""
     file = _Opened(path, _FIELDS, "reviewers", options)
     return Roster(_reviewers(file), _attributes(file), file.table.header[file.places[REVIEWER.name]])
 

@@ -130,7 +130,6 @@ class Spellings:
         return self._refuse([(group[1], group[0]) for group in groups], role, name)
 
     def _refuse(self, pairs: Sequence[tuple[Label, Label]], role: str, name: str) -> NoReturn:
-        """Ask whether the labels of each pair are one."""
         lines = [f"{quote(label)} and {quote(like)} differ in {_how(label, like)}" for label, like in pairs[:LISTED]]
         if len(pairs) > LISTED:
             lines.append(f"... and {len(pairs) - LISTED:,} more")
@@ -222,7 +221,6 @@ def _is_address(label: Any) -> bool:
 
 
 def _how(label: Label, spelling: Label) -> str:
-    """Return the difference between two similar labels."""
     if not (isinstance(label, str) and isinstance(spelling, str)):
         return "type alone"
     if identity(label) != identity(spelling):

@@ -55,7 +55,6 @@ class Numbers(NamedTuple):
 
 
 def recoded(column: Column, values: Sequence[str]) -> Column:
-    """Return a column with other values in the places of its own; equal ones become one."""
     import numpy as np
 
     known: dict[str, int] = {}
@@ -214,7 +213,6 @@ NO_SCORES = (
 
 
 def say_which_score(name: str, columns: Sequence[str]) -> str:
-    """Return the question which of several columns holds the scores."""
     words = {word for known in SCORE.names for word in known.split("_")}
     example = next((column for column in columns if words & set(normalise(column).split("_"))), columns[0])
     return (
@@ -408,7 +406,6 @@ class Changed(Wrapped):
 
 
 def to_grid(table: Table) -> Grid:
-    """Return any table as one in memory, all rows of one width."""
     problems = Problems()
     rows = table.read(range(len(table.header)), problems)
     problems.raise_any()

@@ -216,7 +216,6 @@ def are_scores(values: Sequence[str], decimal_comma: bool = False) -> bool:
 
 
 def parse_scale(scale: str | Sequence[str] | None, *, lower_is_better: bool = False) -> tuple[str, ...]:
-    """Return the grades of a scale, best first."""
     if scale is None:
         return ()
     parts = scale.split(">") if isinstance(scale, str) else scale

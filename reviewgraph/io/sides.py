@@ -90,8 +90,7 @@ def _conflicting(table: Any, name: str) -> list[list[Any]]:
     barred = [row for row, cell in enumerate(cells) if meaning[cell]]
     if wrong is not None or (any(map(is_null, meaning)) and not barred):
         cells_found = "empty cells and no yes" if wrong is None else repr(wrong)
-        remedy = "drop the column if all are conflicts"
-        raise refused(name, f"yes or no in the column {flag.name}", cells_found, remedy)
+        raise refused(name, f"yes or no in the column {flag.name}", cells_found, "drop the column if all are conflicts")
     if len(barred) < len(cells):
         free = counted(len(cells) - len(barred), "row is", "rows are")
         warn(f"{name}: {free} no conflict by the column {flag.name}, left out; drop it to read all", ColumnWarning)

@@ -224,7 +224,7 @@ def pairs_in(frame: Any, score: FloatArray | None = None, *, only: bool = True) 
     roles = (REVIEWER, ITEM) if only or score is not None else (REVIEWER, ITEM, SCORE)
     notes = list[str]()
     try:
-        kept, unused = of_roles(frame, roles, {}, notes.append)
+        kept, unused = of_roles(frame, roles, notes.append)
         read = from_frame(kept, {})
     except InputError as error:
         raise InputError(str(error).replace(" of Reviews", "")) from error

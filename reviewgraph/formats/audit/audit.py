@@ -106,7 +106,6 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
 
 
 def draft_of(columns: Columns) -> Draft:
-    """Return the rows of reviews that are read already."""
     size = columns.reviewer.size
     files = [file.file for file in columns.origin.files if file.scored is not None]
     score = None

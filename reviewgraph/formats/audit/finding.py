@@ -164,12 +164,10 @@ def texts_of(column: Column) -> list[str]:
 
 
 def with_values(column: Column, holds: Callable[[str], bool]) -> BoolArray:
-    """Return the rows whose text has a property, shape (rows,)."""
     return np.array([holds(text) for text in texts_of(column)], np.bool_)[column.codes]
 
 
 def quoted(column: Column, rows: BoolArray) -> str:
-    """Return the distinct cells of some rows, in quotes."""
     codes = np.unique(column.codes[rows]).tolist()
     return quote_all(sorted(str(column.values[code]) for code in codes), 6)
 

@@ -123,8 +123,7 @@ def _last_versions(grid: Grid) -> Grid:
     for line, version in zip(grid.lines, grid.column("version"), strict=True):
         value = parse_whole(version) if version.strip() else 0
         if value is None:
-            place = f"{line.place}: version"
-            raise refused(place, "a whole number", quote(version))
+            raise refused(f"{line.place}: version", "a whole number", quote(version))
         versions.append(value)
     keys = list(_rows(grid, "submission #", "member #", "reviewer email", "reviewer first name", "reviewer last name"))
     last: dict[tuple[str, ...], int] = {}

@@ -215,11 +215,6 @@ def _ask_people(grid: Grid, places: Sequence[int]) -> str:
 # A column of scores for each reviewer, or for each paper.
 
 
-def crossed(table: Table, wanted: Wanted) -> Table | None:
-    """Return a table with a column of scores for each reviewer or each paper as one row per review, if it is one."""
-    return cross(table, wanted.columns)
-
-
 def cross(table: Table, columns: Mapping[str, str]) -> Grid | None:
     """Return a table with a column of scores for each reviewer or each paper as one row per review.
 
@@ -605,5 +600,10 @@ class Gradebook(System):
             ),
             shape=melted,
         ),
-        Export("a gradebook with a column for each reviewer or paper", (Use("reviews"),), shape=crossed, shy="name"),
+        Export(
+            "a gradebook with a column for each reviewer or paper",
+            (Use("reviews"),),
+            shape=lambda table, wanted: cross(table, wanted.columns),
+            shy="name",
+        ),
     )

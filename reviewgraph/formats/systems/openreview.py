@@ -310,8 +310,7 @@ class OpenReview(System):
         if outgoing.label is not None and invitation.endswith(_DEPLOYED):
             expected = f"no label under the invitation {invitation}, whose edges have none"
             remedy = f"leave --label out, or name the invitation that ends in {_PROPOSED}"
-            place = f"to {self.name}"
-            raise refused(place, expected, repr(outgoing.label), remedy)
+            raise refused(f"to {self.name}", expected, repr(outgoing.label), remedy)
         label = outgoing.label or ((outgoing.stage or LABEL) if invitation.endswith(_PROPOSED) else None)
         end = {} if label is None else {"label": label}
         weights = outgoing.weights or [WEIGHT] * len(outgoing.pairs)

@@ -165,7 +165,6 @@ class Outgoing:
         return reviewers
 
     def part(self, rows: Sequence[int]) -> Outgoing:
-        """Return some of the reviews."""
         columns = {name: [column[row] for row in rows] for name, column in self.columns.items()}
         weights = None if self.weights is None else [self.weights[row] for row in rows]
         return replace(self, columns=columns, weights=weights)
@@ -182,8 +181,7 @@ class Accepted(NamedTuple):
         """Refuse labels that a system would not accept, or mistake for something else."""
         unfit = [label for label in dict.fromkeys(map(str, labels)) if not self.fits(label)]
         if unfit:
-            place = f"to {system}"
-            raise refused(place, self.words, f"{len(unfit)} other: {listed(unfit, 3)}", self.remedy)
+            raise refused(f"to {system}", self.words, f"{len(unfit)} other: {listed(unfit, 3)}", self.remedy)
 
 
 ANY = Accepted(lambda label: True, "labels", "")
@@ -239,7 +237,6 @@ class System:
         return outgoing.part([row for row, here in enumerate(taken) if here]) if left else outgoing, left
 
     def expect_taken(self, outgoing: Outgoing) -> None:
-        """Refuse labels that the system would not accept, or mistake for something else."""
         self.reviewers.expect(outgoing.columns["reviewer"], self.name)
         self.items.expect(outgoing.columns["item"], self.name)
 
@@ -263,7 +260,6 @@ _BARE = re.compile(r"(?:AnonReviewer[0-9]+|Reviewer_(?=[0-9]*[A-Za-z])[A-Za-z0-9
 
 
 def is_alias(label: str) -> bool:
-    """Return whether a label is a signature for one paper only."""
     return bool(_OF_PAPER.fullmatch(label.strip()))
 
 
