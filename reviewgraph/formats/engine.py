@@ -5,6 +5,7 @@ It takes longer to load than a small file to read, so that it is imported where 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -181,6 +182,11 @@ class ParquetFile:
         for place, digits in enumerate(precisions):
             if digits > DIGITS:
                 self.kinds[place] = f"decimal of {digits} digits (up to {DIGITS} are read)"
+        # Parquet has no type of durations: pandas writes whole numbers, and their meaning beside them.
+        for [content] in engine.run(f"SELECT value FROM parquet_kv_metadata({self.source}) WHERE key = 'pandas'"):
+            for column in json.loads(content).get("columns", ()):
+                if str(column.get("numpy_type")).startswith("timedelta") and column.get("name") in self.header:
+                    self.kinds[self.header.index(column["name"])] = "durations"
 
 
 def text_rows(path: str, delimiter: str, width: int, skip: int = 0, quote: str = "", compression: str = "none") -> str:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -50,6 +51,12 @@ def test_parquet_problems_name_rows(tmp_path, column, message):
     columns = {"email": ["a", "b"], "paper": ["1", "2"]} | column
     pyarrow.parquet.write_table(pa.table(columns), tmp_path / "r.parquet")
     assert message in refused(tmp_path / "r.parquet")
+
+
+def test_durations_of_pandas_are_no_numbers(tmp_path):
+    columns = {"email": ["a", "b"], "paper": ["1", "2"], "rating": pd.to_timedelta([1, 2], "s")}
+    pd.DataFrame(columns).to_parquet(tmp_path / "r.parquet")
+    assert "column 'rating': expected text or numbers, found durations" in refused(tmp_path / "r.parquet")
 
 
 def test_a_column_of_parquet_may_have_the_name_of_its_row_numbers(tmp_path):
