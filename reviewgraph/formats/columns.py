@@ -12,14 +12,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import record_of
+from reviewgraph._base.storing import FileRead, record_of
 from reviewgraph._base.text import LISTED, counted, listed, noun
 from reviewgraph.formats.files import Note, cut, quote, quote_all, terms
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph._base.labels import Label
-    from reviewgraph._base.storing import FileRead
 
 
 class Unlisted(NamedTuple):
