@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,18 +28,16 @@ from reviewgraph.formats.columns import (
     REVIEWER,
     SCORE,
     Columns,
-    Origin,
     Role,
     choose_score,
     locate,
     naming,
     normalise,
-    nouns_of,
     recognised,
     require_named,
 )
 from reviewgraph.formats.files import Note, Problems, quote
-from reviewgraph.formats.parts import ROLES, Asked, read_part, say_unusual
+from reviewgraph.formats.parts import ROLES, Asked, read_part, say_unusual, together
 from reviewgraph.formats.tables import Column, Numbers, Rows, Table, ask_criteria
 from reviewgraph.formats.values import parse_scale
 
@@ -110,21 +109,9 @@ def from_frame(
         unsure = [name for name in part.criteria if name in table.header]
         for message in say_unusual(table.name, unsure, CHOOSE_CRITERIA):
             say(message)
-    reviewer, reviewer_labels = encode(part.reviewer.values, reviewers)
-    item, item_labels = encode(part.item.values, [*items, *part.kept])
-    return Columns(
-        *(reviewer[part.reviewer.codes], item[part.item.codes], reviewer_labels, item_labels),
-        score=part.score if part.has_scores else None,
-        scored=part.scored if part.has_scores else None,
-        titles=part.titles(),
-        lower_is_better=lower_is_better,
-        origin=Origin(meta=frozenset(part.barred), nouns=nouns_of([part.heads])),
-        row_name=lambda row: table.place(int(part.lines[row])),
-        target=part.target,
-        criteria=part.criteria,
-        confidence=part.confidence,
-        audited=True,
-    )
+    columns_read = together([part], reviewers, [*items, *part.kept])
+    origin = columns_read.origin._replace(meta=frozenset(part.barred))
+    return replace(columns_read, lower_is_better=lower_is_better, origin=origin)
 
 
 class FrameTable(Table):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,7 +13,7 @@ import numpy as np
 
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import is_null
+from reviewgraph._base.labels import Label, encode, is_null
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import Detail
 from reviewgraph.formats.audit.audit import Audit
@@ -24,10 +26,13 @@ from reviewgraph.formats.columns import (
     REVIEWER,
     SCORE,
     TITLE,
+    Columns,
+    Origin,
     is_usual,
     locate,
     named,
     normalise,
+    nouns_of,
     optional,
     refuse_row_numbers,
 )
@@ -382,6 +387,77 @@ def _confidence(table: Table, places: Mapping[str, int], columns: Mapping[str, A
         return None if np.isnan(sure).all() else sure[cells.codes]
     note(f"{table.name}: the column {quote(name)} is no confidence: {quote(sure)} is neither a number nor X, Y or Z")
     return None
+
+
+# The rows of all parts.
+
+
+def together(parts: Sequence[Part], reviewers: Iterable[Label] = (), papers: Iterable[Label] = ()) -> Columns:
+    """Return the rows of all parts, whose labels have one code each; further reviewers and papers may be known."""
+    reviewer, people = _joined([part.reviewer for part in parts], reviewers)
+    item, items = _joined([part.item for part in parts], papers)
+    fields = _fields(parts)
+    if not any(part.has_scores for part in parts):
+        fields["score"] = fields["scored"] = None
+    titles: dict[Label, str] = {}
+    for part in parts:
+        for label, title in part.titles().items():
+            titles[label] = min(title, titles.get(label, title))
+    origin = Origin(nouns=nouns_of([part.heads for part in parts]))
+    return Columns(
+        reviewer, item, people, items, **fields, titles=titles, origin=origin, row_name=_places(parts), audited=True
+    )
+
+
+def _fields(parts: Sequence[Part]) -> dict[str, Any]:
+    """Return the scores, criteria and confidence of the rows of all files, as :class:`Columns` takes them.
+
+    Names of criteria that differ in case or blanks alone are one, unless one file has both.
+    """
+    counts = [Counter(map(normalise, part.criteria)) for part in parts]
+    spelled: dict[str, str] = {}
+    as_spelled: dict[str, str] = {}
+    for name in sorted({name for part in parts for name in part.criteria}):
+        plain = normalise(name)
+        as_spelled[name] = spelled.setdefault(plain, name) if all(count[plain] < 2 for count in counts) else name
+    size = [len(part.lines) for part in parts]
+    by_name = [{as_spelled[name]: values for name, values in part.criteria.items()} for part in parts]
+
+    def over_all(columns: Sequence[FloatArray | None]) -> FloatArray:
+        pairs = zip(columns, size, strict=True)
+        return np.concatenate([np.full(rows, np.nan) if values is None else values for values, rows in pairs])
+
+    sure = [part.confidence for part in parts]
+    return {
+        "score": over_all([part.score for part in parts]),
+        "scored": np.concatenate([part.scored for part in parts]),
+        "target": joined_name([part.target for part in parts]),
+        "criteria": {name: over_all([fields.get(name) for fields in by_name]) for name in _in_order(by_name)},
+        "confidence": None if all(fields is None for fields in sure) else over_all(sure),
+    }
+
+
+def _in_order(fields: Sequence[Mapping[str, object]]) -> list[str]:
+    """Return names in the order of the longest list, then the others, whatever the order of files."""
+    first = max(map(list, fields), key=lambda names: (len(names), names))
+    return [*first, *sorted({name for one in fields for name in one} - set(first))]
+
+
+def _places(parts: Sequence[Part]) -> Callable[[int], str]:
+    starts = np.cumsum([0, *(len(part.lines) for part in parts)]).tolist()
+
+    def place(row: int) -> str:
+        file = bisect_right(starts, row) - 1
+        return parts[file].table.place(int(parts[file].lines[row - starts[file]]))
+
+    return place
+
+
+def _joined(columns: Sequence[Column], declared: Iterable[Label] = ()) -> tuple[IntArray, Sequence[Label]]:
+    """Codes of the rows of all files, and the labels in natural order, which no order of rows or files changes."""
+    code, labels = encode([value for column in columns for value in column.values], declared)
+    starts = np.cumsum([0, *(len(column.values) for column in columns)]).tolist()
+    return np.concatenate([code[column.codes + start] for column, start in zip(columns, starts, strict=False)]), labels
 
 
 # Several scores of one review: which columns hold them, which one counts, and how sure reviewers say they are.

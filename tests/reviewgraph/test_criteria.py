@@ -207,6 +207,14 @@ def test_several_files_may_have_different_fields(write, tmp_path):
         assert set(reviews.criteria) == {"Clarity", "novelty"}
 
 
+def test_fields_of_one_file_whose_names_differ_in_case_alone_stay_apart(write):
+    reviews = read_reviews(write("reviewer,item,score,Clarity,clarity\na,p,3,1,5\nb,p,4,2,6\n"))
+    assert {name: values.tolist() for name, values in reviews.criteria.items()} == {
+        "Clarity": [1, 2],
+        "clarity": [5, 6],
+    }
+
+
 # Exports of conference systems.
 
 EXPORTS = Path(__file__).parents[1] / "hotcrp/exports"
