@@ -70,10 +70,6 @@ def from_frame(
 
     Levels of an index of pandas that are named like a reviewer or an item are columns, where no column is. A wide table
     of pandas, whose index and columns are named so, is read so. NaN is null in pandas and refused elsewhere.
-
-    >>> import polars
-    >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
-    <Columns: 1 reviewer, 2 items, 2 rows>
     """
     if (side := rows_of_wide(frame)) is not None and columns is None and score is None and scale is None:
         return _from_wide(frame, side, lower_is_better=lower_is_better)
@@ -115,15 +111,7 @@ def from_frame(
 
 
 class FrameTable(Table):
-    """A data frame as a table: its labels keep their types, numbers stay numbers, all else is text.
-
-    >>> import polars
-    >>> table = FrameTable(nw.from_native(polars.DataFrame({"paper": [7, 7], "score": [1.5, None]})))
-    >>> table.labels = (0,)
-    >>> paper, score = table.read([0, 1], Problems()).columns
-    >>> paper.values, score.known.tolist()
-    ([7], [True, False])
-    """
+    """A data frame as a table: its labels keep their types, numbers stay numbers, all else is text."""
 
     name = "frame"
     decimal_comma = False
@@ -316,9 +304,6 @@ def from_records(rows: Any, **options: Any) -> Columns:
     """Read reviews from rows with names (dictionaries, named tuples, a record array), or from columns by name.
 
     ``options`` are those of :func:`from_frame`.
-
-    >>> from_records([{"reviewer": "ann", "paper": 1, "score": 3}, {"reviewer": "bob", "paper": 1, "score": None}])
-    <Columns: 2 reviewers, 1 item, 2 rows>
     """
     if isinstance(rows, Mapping):
         odd = next((name for name, values in rows.items() if isinstance(values, str) or not _several(values)), None)
@@ -541,9 +526,6 @@ def from_biadjacency(
 
     The reviews are the stored entries of a sparse matrix, stored zeros included, or the entries of a dense one that are
     not NaN (with ``scored=False``: not 0). With ``nan_is_planned`` NaN is a planned review.
-
-    >>> from_biadjacency(np.array([[5.0, np.nan], [7.0, 0.0]]), items=["p1", "p2"])
-    <Columns: 2 reviewers, 2 items, 3 rows>
     """
     import scipy.sparse
 

@@ -238,23 +238,25 @@ def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
         people.append([name for name in names if name in known or not name.strip() or not is_nobody(name)])
     if all(names == [cell.strip() or cell] for names, cell in zip(people, column.values, strict=True)):
         return None
-    codes: dict[str, int] = {}
-    listed = [[codes.setdefault(name, len(codes)) for name in names] for names in people]
+    several = [cell for cell, names in zip(column.values, people, strict=True) if len(names) > 1]
+    nobody = [cell for cell, names in zip(column.values, people, strict=True) if not names]
+    row, persons, count = unfolded(column, people)
+    return Parted(row, persons, several, nobody, (int((count > 1).sum()), int((count == 0).sum())))
+
+
+def unfolded(column: Column, people: Sequence[Sequence[str]]) -> tuple[IntArray, Column, IntArray]:
+    """Return the row and the name of each person, given those in distinct cells, and the number of people by row."""
     import numpy as np
 
     from reviewgraph._base.arrays import spread
 
+    codes: dict[str, int] = {}
+    flat = np.array([codes.setdefault(name, len(codes)) for names in people for name in names], np.int64)
     size = np.array([len(names) for names in people], np.int64)
     count = size[column.codes]
     first = (np.cumsum(size) - size)[column.codes]
-    flat = np.array([code for part in listed for code in part], np.int64)
-    return Parted(
-        np.repeat(np.arange(column.codes.size), count),
-        Column(flat[spread(first, count)], list(codes)),
-        [cell for cell, names in zip(column.values, people, strict=True) if len(names) > 1],
-        [cell for cell, names in zip(column.values, people, strict=True) if not names],
-        (int((count > 1).sum()), int((count == 0).sum())),
-    )
+    row = np.repeat(np.arange(column.codes.size), count)
+    return row, Column(flat[spread(first, count)], list(codes)), count
 
 
 class People(Wrapped):

@@ -37,6 +37,7 @@ from reviewgraph.formats.people import (
     may_hold_several,
     split_people,
     split_recurring,
+    unfolded,
     words_of,
 )
 from reviewgraph.formats.tables import Column, Numbers, of_rows
@@ -418,12 +419,8 @@ def several_people(draft: Draft, note: Note) -> Draft:
         f"{draft.name}: {counted(int(several.sum()), 'cell')} with several reviewers split, as "
         f"{quoted(draft.reviewer, several)}; {overrule('several-people')} reads each cell as one reviewer"
     )
-    repeats = size[draft.reviewer.codes]
-    places = np.repeat(np.arange(draft.size), repeats)
-    names = [name for code in draft.reviewer.codes.tolist() for name in people[code] or [""]]
-    index = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    codes = np.array([index[name] for name in names], np.int64)
-    return replace(draft.part(places), reviewer=Column(codes, list(index)))
+    places, column, _ = unfolded(draft.reviewer, [names or [""] for names in people])
+    return replace(draft.part(places), reviewer=column)
 
 
 # Scores.
