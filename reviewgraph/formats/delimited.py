@@ -84,10 +84,10 @@ class Delimited(Table):
         return table
 
     def rows_below(self) -> Iterator[Line]:
-        for line, cells in self.numbered_rows(Problems(), 0):
+        for line, cells in self.numbered_rows(Problems()):
             yield Line(cells, f"line {line}")
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         if len(self.data) >= LARGE and not self._has_blanks and b'"' not in self.data and not _GUARD.search(self.data):
             data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
             columns = read_plain(data, self.delimiter, len(self.header), positions, self.header_lines)
@@ -95,11 +95,11 @@ class Delimited(Table):
             if columns is not None and not _any_empty(columns):
                 first = self.header_lines + 1
                 return Rows(columns, range(first, first + columns[0].codes.size))
-        return self._read_lines(positions, problems, file)
+        return self._read_lines(positions, problems)
 
-    def _read_lines(self, positions: Sequence[int], problems: Problems, file: int) -> Rows:
+    def _read_lines(self, positions: Sequence[int], problems: Problems) -> Rows:
         width = len(self.header)
-        numbered = self.numbered_rows(problems, file)
+        numbered = self.numbered_rows(problems)
         # One dictionary per column turns cells into codes, chunk by chunk; no row is kept.
         lines: array[int] = array("q")
         seen: list[dict[str, int]] = [{} for _ in positions]
@@ -122,7 +122,6 @@ class Delimited(Table):
                     known.setdefault(cell, len(known))
                 parts.append(np.fromiter(map(known.__getitem__, cells), np.int64, len(cells)))
         problems.add_rows(
-            file,
             [line for line, _ in ragged],
             lambda n: f"{self.place(ragged[n][0])}: expected {width} cells as in the header, found {ragged[n][1]}",
         )
@@ -132,7 +131,7 @@ class Delimited(Table):
         ]
         return Rows(columns, lines)
 
-    def numbered_rows(self, problems: Problems, file: int) -> Iterator[tuple[int, list[str]]]:
+    def numbered_rows(self, problems: Problems) -> Iterator[tuple[int, list[str]]]:
         """Yield the rows below the header that are not empty, each with the line on which it begins."""
         with self._text() as text:
             reader = self._reader(text)
@@ -143,7 +142,7 @@ class Delimited(Table):
                         yield last + 1, row
                     last = reader.line_num
             except csv.Error as error:
-                problems.add(file, last + 1, f"{self.place(last + 1)}: {say_quoting(error)}")
+                problems.add(last + 1, f"{self.place(last + 1)}: {say_quoting(error)}")
 
     def _first_rows(self, wanted: Wanted) -> tuple[str, list[_Row]]:
         """Return the delimiter and the first rows that are not empty, with the lines on which they end."""
@@ -278,7 +277,7 @@ class Parquet(Table):
     def place(self, line: int) -> str:
         return f"{self.name}: row {line}"
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         from reviewgraph.formats.engine import FLOATS, TEXT, coded
 
         for place in positions:

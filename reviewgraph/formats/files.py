@@ -100,18 +100,19 @@ class Problems:
 
     def __init__(self) -> None:
         self.count = 0
+        self.file = 0  #: The number of the file that is read.
         self._found: list[tuple[int, int, str]] = []
         self._hints: dict[str, None] = {}
 
-    def add(self, file: int, line: int, message: str) -> None:
+    def add(self, line: int, message: str) -> None:
         """Note one problem; those of one file and kind must come in the order of lines."""
         self.count += 1
-        self._found.append((file, line, message))
+        self._found.append((self.file, line, message))
 
-    def add_rows(self, file: int, lines: Sequence[int], message: Callable[[int], str]) -> None:
+    def add_rows(self, lines: Sequence[int], message: Callable[[int], str]) -> None:
         """Note the same kind of problem for many rows; ``message(n)`` describes the n-th."""
         for number, line in enumerate(lines[:LISTED]):
-            self.add(file, int(line), message(number))
+            self.add(int(line), message(number))
         self.count += max(0, len(lines) - LISTED)
 
     def hint(self, message: str) -> None:

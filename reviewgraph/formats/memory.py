@@ -135,7 +135,7 @@ class FrameTable(Table):
     def column(self, place: int) -> Any:
         return self.frame.get_column(self.frame.columns[place])
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         for place in positions:
             if place in self.unread:
                 raise InputError(

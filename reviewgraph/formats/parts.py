@@ -113,13 +113,7 @@ class Asked(NamedTuple):
 
 
 def read_part(
-    table: Table,
-    asked: Asked,
-    audit: Audit,
-    problems: Problems,
-    note: Note,
-    file: int = 0,
-    respelling: Respelling | None = None,
+    table: Table, asked: Asked, audit: Audit, problems: Problems, note: Note, respelling: Respelling | None = None
 ) -> Part:
     """Return the reviews of a table; malformed rows are noted as problems, and kept."""
     columns = {**table.columns, **asked.columns}
@@ -131,7 +125,7 @@ def read_part(
         ask_score(table)
     more = _places_beside(table, columns, set(places.values()), note, asked)
     table.labels = (places[REVIEWER.name], places[ITEM.name])
-    rows = table.read([*places.values(), *more.values()], problems, file)
+    rows = table.read([*places.values(), *more.values()], problems)
     # From here on each distinct cell is processed once, and rows are reached through codes.
     column: dict[str, Any] = dict(zip([*places, *more], rows.columns, strict=True))
     # Titles and names are text from here on, and numbers are numbers, unless they are grades of a scale.
@@ -154,7 +148,7 @@ def read_part(
         aside = respelling.aside(aside)
     line_list: Sequence[int] = rows.lines if lines.size == len(rows.lines) else lines.tolist()
     for role in (REVIEWER, ITEM):
-        if _note_missing(table, role.name, column[role.name], line_list, problems, file):
+        if _note_missing(table, role.name, column[role.name], line_list, problems):
             if role is REVIEWER:
                 problems.hint(f"To leave out rows without a reviewer, say {overrule('empty-reviewers')}")
             problems.hint(f"If the {role.name} stands in another column, name it with --columns {role.name}=NAME")
@@ -162,7 +156,7 @@ def read_part(
     titles = {table.header[places[TITLE.name]]: column[TITLE.name]} if TITLE.name in places else {}
     again = partial(_come_again, draft, titles)
     refuse_row_numbers(table.header, places, columns, labels, lines.size, table.name, again=again)
-    score, scored = _scores(table, column.get(SCORE.name), asked.scale, line_list, problems, note, file)
+    score, scored = _scores(table, column.get(SCORE.name), asked.scale, line_list, problems, note)
     if draft.unfinished is not None:
         scored &= ~draft.unfinished
         score = np.where(scored, score, np.nan)
@@ -260,7 +254,7 @@ def _come_again(draft: Draft, titles: Mapping[str, Column]) -> list[str]:
     return recurring
 
 
-def _note_missing(table: Table, role: str, column: Column, lines: Sequence[int], problems: Problems, file: int) -> bool:
+def _note_missing(table: Table, role: str, column: Column, lines: Sequence[int], problems: Problems) -> bool:
     cells = column.values
     if all(isinstance(cell, str) for cell in cells):
         missing = np.array(missing_labels([cell.strip() for cell in cells]), np.bool_)
@@ -273,7 +267,7 @@ def _note_missing(table: Table, role: str, column: Column, lines: Sequence[int],
             return f"the {role} is null"
         return f"the {role} is {'empty' if is_null(cell) else cell.strip()}"
 
-    return table.note_cells(problems, lines, column, missing, say_missing, file)
+    return table.note_cells(problems, lines, column, missing, say_missing)
 
 
 def _scores(
@@ -283,7 +277,6 @@ def _scores(
     lines: Sequence[int],
     problems: Problems,
     note: Note,
-    file: int,
 ) -> tuple[FloatArray, BoolArray]:
     """Return the scores of rows, and which rows have one; words that mean "no score" are noted."""
     size = len(lines)
@@ -294,8 +287,10 @@ def _scores(
     codes, values = text_column(column)
     meaning = read_scores(values, scale, table.decimal_comma)
 
-    note_bad = partial(table.note_cells, problems, lines, Column(codes, values), meaning.bad, file=file)
-    note_bad(say=lambda code: say_bad_score(values[code], scale, table.decimal_comma))
+    def say_bad(code: int) -> str:
+        return say_bad_score(values[code], scale, table.decimal_comma)
+
+    table.note_cells(problems, lines, Column(codes, values), meaning.bad, say_bad)
     bad = [values[code] for code in np.flatnonzero(meaning.bad)]
     question = None if scale else ask_direction(bad, beside_numbers=bool(meaning.scored.any()))
     if question:

@@ -270,8 +270,8 @@ class People(Wrapped):
         self.note = note
         self.size = 0  # the rows of the table, once it is read
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        rows = self.table.read(positions, problems, file)
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
+        rows = self.table.read(positions, problems)
         self.size = len(rows.lines)
         if self.at not in positions:
             return rows
@@ -311,7 +311,7 @@ class Melted(Wrapped):
         row, column = divmod(line, len(self.headers))
         return f"{self.table.place(self.rows.lines[row])}, column {quote(self.headers[column])}"
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         import numpy as np
 
         labels, *columns = self.rows.columns

@@ -264,7 +264,7 @@ class _Opened:
             return f"{row}: {labels} occurred in {before} already; remove one of the two rows"
 
         if unique:
-            problems.add_rows(0, [lines[row] for row in again], say)
+            problems.add_rows([lines[row] for row in again], say)
         return np.sort(kept)
 
     def without(self, field: Field) -> str:

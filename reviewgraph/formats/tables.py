@@ -163,27 +163,19 @@ class Table(Protocol):
         """Return how a message names a line."""
         ...
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         """Return the columns at these positions; ragged rows are left out and noted as problems."""
         ...
 
     def note_cells(
-        self,
-        problems: Problems,
-        lines: Sequence[int],
-        column: Column,
-        bad: BoolArray,
-        say: Callable[[int], str],
-        file: int = 0,
+        self, problems: Problems, lines: Sequence[int], column: Column, bad: BoolArray, say: Callable[[int], str]
     ) -> bool:
         """Note a problem for each row whose cell is bad, if any; ``say`` describes the cell of a code."""
         import numpy as np
 
         at = np.flatnonzero(bad[column.codes]).tolist() if bad.any() else []
         problems.add_rows(
-            file,
-            [lines[row] for row in at],
-            lambda n: f"{self.place(int(lines[at[n]]))}: {say(int(column.codes[at[n]]))}",
+            [lines[row] for row in at], lambda n: f"{self.place(int(lines[at[n]]))}: {say(int(column.codes[at[n]]))}"
         )
         return bool(at)
 
@@ -321,7 +313,7 @@ class Grid(Table):
     def rows_below(self) -> Iterator[Line]:
         return iter(self.lines)
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         width = len(self.header)
         longer = [
             number
@@ -329,9 +321,7 @@ class Grid(Table):
             if len(cells) > width and any(map(str.strip, cells[width:]))
         ]
         problems.add_rows(
-            file,
-            longer,
-            lambda n: f"{self.place(longer[n])}: expected {width} cells as in the header, found a further one",
+            longer, lambda n: f"{self.place(longer[n])}: expected {width} cells as in the header, found a further one"
         )
         odd = set(longer)
         kept = [number for number in range(1, len(self.lines) + 1) if number not in odd]
@@ -382,10 +372,10 @@ class Changed(Wrapped):
         self.sources = sources
         self.change = change
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         places = [self.sources.get(place, [place]) for place in positions]
         read = list(dict.fromkeys(source for several in places for source in several))
-        rows = self.table.read(read, problems, file)
+        rows = self.table.read(read, problems)
         column_at = dict(zip(read, rows.columns, strict=True))
         columns = [
             self._changed([column_at[source] for source in several]) if place in self.sources else column_at[place]

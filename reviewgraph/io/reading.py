@@ -154,15 +154,15 @@ def read_reviews(
     asked_of = [Asked(file_columns, grades, duplicates, lower_is_better) for file_columns in columns_by_file]
     # Malformed rows of all files are reported in one message.
     problems = Problems()
-    parts: Sequence[Part] = [
-        read_part(table, asked, audit, problems, say, file, Respelling(table.name, known, note))
-        for file, (table, asked) in enumerate(zip(tables, asked_of, strict=True))
-    ]
+    read_parts: list[Part] = []
+    for number, (table, asked) in enumerate(zip(tables, asked_of, strict=True)):
+        problems.file = number
+        part = read_part(table, asked, audit, problems, say, Respelling(table.name, known, note))
+        read_parts.append(part._replace(reviewer=resolved(part.reviewer, names)))
     problems.raise_any()
-    parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
     if not any("reviewer" in file_columns for file_columns in columns_by_file):
-        refuse_aliases([(part.table.name, part.reviewer) for part in parts])
-    parts, papers, beyond = _settled(parts, declared, names, say)
+        refuse_aliases([(part.table.name, part.reviewer) for part in read_parts])
+    parts, papers, beyond = _settled(read_parts, declared, names, say)
     if not sum(len(part.lines) for part in parts) and not papers:
         raise InputError(f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row per review")
     chosen = any(SCORE.name in file_columns for file_columns in columns_by_file)
@@ -323,7 +323,7 @@ def _refuse_undeclared(
     at = np.sort(rows[first]).tolist()
     problems = Problems()
     problems.add_rows(
-        0, at, lambda n: f"{place(at[n])}: the item {quote(str(labels[item[at[n]]]))} is not among the items given"
+        at, lambda n: f"{place(at[n])}: the item {quote(str(labels[item[at[n]]]))} is not among the items given"
     )
     strangers = [labels[code] for code in np.flatnonzero(unknown).tolist()]
     why = resemblance(strangers, declared, ITEM.name) if strangers else ""

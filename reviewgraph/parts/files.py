@@ -216,17 +216,17 @@ class Text:
 
     def place(self, row: int) -> str:
         """Return how a message names a row, counted from 0."""
-        return self.whole.place(next(islice(self.whole.numbered_rows(Problems(), 0), row, None))[0])
+        return self.whole.place(next(islice(self.whole.numbered_rows(Problems()), row, None))[0])
 
     def _expect_whole(self) -> None:
         """Name the first rows that have another width than the header, reading as slowly as the standard library."""
         problems = Problems()
         width = len(self.header)
-        rows = self.whole.numbered_rows(problems, 0)
+        rows = self.whole.numbered_rows(problems)
         try:
             for line, cells in islice(((line, len(row)) for line, row in rows if len(row) != width), LISTED):
                 place = self.whole.place(line)
-                problems.add(0, line, f"{place}: expected {width} cells as in the header, found {cells}")
+                problems.add(line, f"{place}: expected {width} cells as in the header, found {cells}")
         except UnicodeDecodeError as error:
             raise _no_utf8(self.name) from error
         problems.raise_any()
@@ -326,7 +326,8 @@ class Source:
         count = int(self.engine.first(f"SELECT count(*) FROM rows WHERE {condition}")[0])
         first = f"SELECT file, row, written FROM rows WHERE {condition} ORDER BY row LIMIT {LISTED}"
         for file, row, written in self.engine.run(first):
-            problems.add(file, row, f"{self.place(row)}: {say(file, written)}")
+            problems.file = file
+            problems.add(row, f"{self.place(row)}: {say(file, written)}")
         problems.count += max(0, count - LISTED)
         return count
 

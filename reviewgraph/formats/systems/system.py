@@ -448,7 +448,7 @@ class Recognised(Wrapped):
         self.is_read = False
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         import numpy as np
 
         if self.is_read:
@@ -457,12 +457,12 @@ class Recognised(Wrapped):
             again.is_read = False
             again.left = []
             again.note = lambda _: None
-            return again.read(positions, problems, file)
+            return again.read(positions, problems)
         self.is_read = True
         asked = [*self.use.rules, *([self.use.members] if self.use.members else [])]
         rules = [(rule, places[0]) for rule in asked if (places := named(self.header, rule.column))]
         counted_in = named(self.header, self.use.tally[0])[:1] if self.use.tally else []
-        rows = self.table.read([*positions, *(place for _, place in rules), *counted_in], problems, file)
+        rows = self.table.read([*positions, *(place for _, place in rules), *counted_in], problems)
         if rules and rules[-1][0] is self.use.members:
             inside = _passing(rules.pop()[0], rows.columns[len(positions) + len(rules)])
             self.members = [of_rows(column, np.flatnonzero(inside)) for column in rows.columns[: len(positions)]]
