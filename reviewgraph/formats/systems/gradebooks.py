@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from os.path import commonprefix
 from statistics import median
 from typing import TypeAlias
 
@@ -276,8 +277,8 @@ def _without_question(names: Sequence[str]) -> list[str]:
     """
     if len(names) < 2:
         return list(names)
-    before = _beginning(names)
-    after = _beginning([name[::-1] for name in names])[::-1]
+    before = commonprefix(list(names))  # noqa: RUF071 (letters are meant)
+    after = commonprefix([name[::-1] for name in names])[::-1]  # noqa: RUF071 (the same)
     shared = before.split(" ")[:-1]
     for size in range(len(shared), 0, -1):
         start = " ".join(shared[:size]) + " "
@@ -286,13 +287,6 @@ def _without_question(names: Sequence[str]) -> list[str]:
             return rest
     rest = [name.removesuffix(after).strip() for name in names]
     return rest if _RATES.search(after) and all(rest) else list(names)
-
-
-def _beginning(names: Sequence[str]) -> str:
-    first = min(names)
-    last = max(names)
-    size = next((place for place, char in enumerate(first) if char != last[place : place + 1]), len(first))
-    return first[:size]
 
 
 def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int], dict[str, str]]:
