@@ -5,6 +5,7 @@ It takes longer to load than a small file to read, so that it is imported where 
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from glob import escape
-from itertools import count
+from itertools import count, islice
 from pathlib import Path as Folder
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -22,8 +23,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.formats.files import cut
-from reviewgraph.formats.tables import Column
+from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, cut, quote
+from reviewgraph.formats.tables import Column, Rows, Table
 
 Result = TypeVar("Result")
 
@@ -227,6 +228,104 @@ def coded(engine: Engine, rows: str, number: str, cells: Sequence[str]) -> list[
         rank[order] = np.arange(values.size)
         columns.append(Column(rank[code], values[order].tolist()))
     return columns
+
+
+# Tables by DuckDB: large delimited text without quotes, and Parquet.
+
+_NEWLINE = re.compile(rb"\r\n|\r|\n")
+
+
+def read_plain(
+    data: bytes, delimiter: str, width: int, positions: Sequence[int], header_lines: int
+) -> list[Column] | None:
+    """Return the columns at ``positions`` of delimited UTF-8 text without quotes, whose rows have ``width`` cells.
+
+    None if a line is ragged, blank or otherwise unusual.
+    """
+    ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
+    start = next((end.end() for end in ends), len(data) if header_lines else 0)
+    if header_lines and data.startswith(codecs.BOM_UTF8, start):
+        return None  # DuckDB would skip the byte order mark, which is part of the first label
+    try:
+        with engine_of() as engine:
+            rows = text_rows(engine.file(memoryview(data)[start:]), delimiter, width)
+            # One column may serve two purposes, as when titles name the papers.
+            wanted = list(dict.fromkeys(positions))
+            cells = ", ".join(f"coalesce(c{place}, '') AS c{place}" for place in wanted)
+            engine.run(f"CREATE TABLE rows AS SELECT {cells} FROM {rows}")
+            # DuckDB skips blank lines; then the line numbers, which messages need, are lost.
+            if engine.first("SELECT count(*) FROM rows")[0] != _count_lines(data, start):
+                return None
+            columns = dict(zip(wanted, coded(engine, "rows", "rowid", [f"c{n}" for n in wanted]), strict=True))
+    except Exception:  # whatever is unusual, or no room for a file: the standard library reads it
+        return None
+    return [columns[place] for place in positions]
+
+
+def _count_lines(data: bytes, start: int) -> int:
+    """Count the lines from ``start`` on without blank ones at the end; -1 if line ends are of several kinds."""
+    end = len(data)
+    while end > start and data[end - 1] in b"\r\n":
+        end -= 1
+    returns = data.count(b"\r", start, end)
+    feeds = data.count(b"\n", start, end)
+    if returns and returns != data.count(b"\r\n", start, end):
+        return -1
+    return feeds + 1 if end > start else 0
+
+
+class Parquet(Table):
+    """A Parquet file; numbers become text, whole ones without a point, nulls empty cells."""
+
+    decimal_comma = False
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self.data = data
+        with self._opened() as (_, file):
+            self.header = file.header
+            self.kinds = file.kinds
+        COLUMNS.expect(name, len(self.header))
+        self.unread = [place for place, kind in enumerate(self.kinds) if not _is_read(kind)]
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Engine, ParquetFile]]:
+        with engine_of() as engine, refused(self.name):
+            yield engine, ParquetFile(engine, engine.file(self.data))
+
+    def place(self, line: int) -> str:
+        return f"{self.name}: row {line}"
+
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
+        for place in positions:
+            if not _is_read(self.kinds[place]):
+                found = self.kinds[place].lower()
+                message = f"{self.name}: column {quote(self.header[place])}: expected text or numbers, found {found}"
+                raise InputError(message)
+        wanted = list(dict.fromkeys(positions))
+        cells = [f"coalesce(c{place}{'::DOUBLE' * (self.kinds[place] in FLOATS)}::VARCHAR, '')" for place in wanted]
+        with self._opened() as (engine, source):
+            self._expect_bounded(engine, source, len(positions))
+            columns = dict(zip(wanted, coded(engine, source.rows, "file_row_number", cells), strict=True))
+        for place, column in columns.items():
+            if self.kinds[place] in FLOATS:
+                column.values[:] = [str(float(text)) if text else "" for text in column.values]
+            if self.kinds[place] != TEXT:
+                column.values[:] = [text.removesuffix(".0") for text in column.values]
+        rows = columns[wanted[0]].codes.size
+        return Rows([columns[place] for place in positions], range(1, rows + 1))
+
+    def _expect_bounded(self, engine: Engine, source: ParquetFile, n_columns: int) -> None:
+        """Refuse a file that would take far more memory than it has bytes, by its metadata."""
+        [unpacked] = engine.first(f"SELECT sum(total_uncompressed_size) FROM parquet_metadata({source.source})")
+        [rows] = engine.first(f"SELECT num_rows FROM parquet_file_metadata({source.source})")
+        # A cell takes eight bytes in memory, however few in the file.
+        most = max(PARQUET.most, TIMES * len(self.data))
+        PARQUET._replace(most=most).expect(self.name, max(unpacked or 0, 8 * n_columns * rows))
+
+
+def _is_read(kind: str) -> bool:
+    return kind in {TEXT, "BOOLEAN", NULLS, *FLOATS, *WHOLE} or kind.startswith("DECIMAL")
 
 
 def parquet_parts(blocks: Iterable[Mapping[str, Sequence[Any]]], kinds: Mapping[str, str]) -> Iterator[bytes]:

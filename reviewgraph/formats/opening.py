@@ -97,7 +97,7 @@ class Arrow(Format):
         return data.startswith(b"PAR1")
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        from reviewgraph.formats.delimited import Parquet
+        from reviewgraph.formats.engine import Parquet
 
         return recognise(Parquet(name, data), wanted)
 

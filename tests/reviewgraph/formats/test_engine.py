@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import read_reviews, stream_reviews
-from reviewgraph.formats import delimited
+from reviewgraph.formats import delimited, engine
 from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
 
 
@@ -147,13 +147,13 @@ def test_lines_are_counted_alike_under_mixed_line_ends(write, monkeypatch, ends)
 @pytest.mark.parametrize("column", [pa.array(["x" * 10_000] * 30), pa.array(np.zeros(100_000))], ids=["long", "many"])
 def test_parquet_that_would_fill_memory_is_refused_undecoded(tmp_path, monkeypatch, column):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(delimited, "PARQUET", delimited.PARQUET._replace(most=100_000))
+    monkeypatch.setattr(engine, "PARQUET", engine.PARQUET._replace(most=100_000))
     plain = len(column) < 100
     table = pa.table({"reviewer": column, "paper": column})
     pyarrow.parquet.write_table(table, "bomb.parquet", compression="zstd", use_dictionary=not plain)
     assert "bytes unpacked, found " in refused("bomb.parquet")
     # What its own size explains is read.
-    monkeypatch.setattr(delimited, "TIMES", 10_000)
+    monkeypatch.setattr(engine, "TIMES", 10_000)
     assert read_reviews("bomb.parquet").n_reviews == 1
 
 
