@@ -140,13 +140,11 @@ class Origin(NamedTuple):
             return {}
         lacking = self.lacking.reviews if self.lacking else {}
         return {
-            **self.papers_to_dict(),
+            "hidden": list(self.hidden),
+            "withdrawn": list(self.withdrawn),
             "lacking": [{"item": item, "reviews": count} for item, count in lacking.items()],
             **record_of(self.files),
         }
-
-    def papers_to_dict(self) -> dict[str, Any]:
-        return {"hidden": list(self.hidden), "withdrawn": list(self.withdrawn)}
 
 
 #: Reviews of no recognised system.

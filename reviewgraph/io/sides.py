@@ -132,14 +132,10 @@ def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spel
     if name == "capacity" and isinstance(table, int):
         raise refused(name, expected, table, f"spare={table} is the same number for every reviewer")
     keys, values = _entries(table, name, (label, value), expected)
-    return dict(zip(_once(labels_in(keys, name, label, spellings), name, label), values, strict=True))
-
-
-def _once(labels: list[Any], name: str, role: Role) -> list[Any]:
-    """Return labels, none of which may stand twice."""
+    labels = labels_in(keys, name, label, spellings)
     if len(set(labels)) < len(labels):
-        raise InputError(f"{name}: {role.name} {first_repeated(labels)!r} stands twice; remove one of the two")
-    return labels
+        raise InputError(f"{name}: {label.name} {first_repeated(labels)!r} stands twice; remove one of the two")
+    return dict(zip(labels, values, strict=True))
 
 
 def labels_of(
@@ -265,15 +261,11 @@ def _has_column(frame: Any, role: Role) -> bool:
     return frame is not None and any(normalise(str(header)) in role.names for header in frame.columns)
 
 
-def _places(frame: Any, roles: Iterable[Role], name: str) -> list[int]:
-    wanted = [replace(role, required=True) for role in roles]
-    places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, prefix=None)
-    return [places[role.name] for role in wanted]
-
-
 def _columns(frame: Any, roles: Sequence[Role], name: str) -> list[list[Any]]:
     """Return the columns of a data frame in the order of roles; labels may not be null."""
-    columns = [frame.get_column(frame.columns[place]).to_list() for place in _places(frame, roles, name)]
+    wanted = [replace(role, required=True) for role in roles]
+    places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, prefix=None)
+    columns = [frame.get_column(frame.columns[places[role.name]]).to_list() for role in roles]
     for role, cells in zip(roles, columns, strict=True):
         if role.label:
             _refuse_null(cells, name, role.name)

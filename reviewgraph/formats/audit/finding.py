@@ -172,10 +172,6 @@ def quoted(column: Column, rows: BoolArray) -> str:
     return quote_all(sorted(str(column.values[code]) for code in codes), 6)
 
 
-def place_of_first(draft: Draft, rows: BoolArray) -> str:
-    return draft.place(int(draft.rows[np.flatnonzero(rows)[0]]))
-
-
 def with_name(draft: Draft, message: str) -> str:
     """Return a message on a place, which names the source itself in files."""
     return message if message.startswith(draft.name) else f"{draft.name}: {message}"

@@ -19,7 +19,6 @@ from reviewgraph.formats.audit.finding import (
     finding,
     numbers_of,
     overrule,
-    place_of_first,
     plain_name,
     quoted,
     texts_of,
@@ -410,8 +409,8 @@ def several_people(draft: Draft, note: Note) -> Draft:
     scored = several & draft.has_score()
     if scored.any():
         message = (
-            f"{place_of_first(draft, scored)}: the reviewer {quoted(draft.reviewer, scored)} is several people with "
-            "one score; give each person a row with a score of their own, or say that they are one reviewer with "
+            f"{draft.place(int(draft.rows[scored.argmax()]))}: the reviewer {quoted(draft.reviewer, scored)} is several "
+            "people with one score; give each person a row with a score of their own, or say that they are one reviewer with "
             f"{overrule('several-people')}"
         )
         raise InputError(with_name(draft, message))
