@@ -409,9 +409,9 @@ def several_people(draft: Draft, note: Note) -> Draft:
     scored = several & draft.has_score()
     if scored.any():
         message = (
-            f"{draft.place(int(draft.rows[scored.argmax()]))}: the reviewer {quoted(draft.reviewer, scored)} is several "
-            "people with one score; give each person a row with a score of their own, or say that they are one reviewer with "
-            f"{overrule('several-people')}"
+            f"{draft.place(int(draft.rows[scored.argmax()]))}: the reviewer {quoted(draft.reviewer, scored)} is "
+            "several people with one score; give each person a row with a score of their own, or say that they are one "
+            f"reviewer with {overrule('several-people')}"
         )
         raise InputError(with_name(draft, message))
     note(
