@@ -249,17 +249,13 @@ def _ask_wide(table: FrameTable, wanted: Mapping[str, str]) -> str:
 # Tables with a named index and named columns, and rows.
 
 
-def _side_named(name: Any) -> str | None:
-    named_so = [role.name for role in (REVIEWER, ITEM) if name is not None and normalise(str(name)) in role.names]
-    return named_so[0] if named_so else None
-
-
 def rows_of_wide(frame: Any) -> str | None:
     """Return which side the rows of a wide table are, by the names of its two axes; None where these do not say so."""
     if not hasattr(frame, "reset_index") or not hasattr(frame, "columns"):
         return None
-    rows, columns = (_side_named(getattr(axis, "name", None)) for axis in (frame.index, frame.columns))
-    return rows if {rows, columns} == {"item", "reviewer"} else None
+    names = [normalise(str(getattr(axis, "name", None))) for axis in (frame.index, frame.columns)]
+    sides = [role.name for name in names for role in (REVIEWER, ITEM) if name in role.names]
+    return sides[0] if len(sides) == len(set(sides)) == 2 else None
 
 
 def _from_wide(frame: Any, side: str, *, lower_is_better: bool) -> Columns:
@@ -306,9 +302,9 @@ def from_records(rows: Any, **options: Any) -> Columns:
     ``options`` are those of :func:`from_frame`.
     """
     if isinstance(rows, Mapping):
-        odd = next((name for name, values in rows.items() if isinstance(values, str) or not _several(values)), None)
-        if odd is not None:
-            raise InputError(f"columns: expected a list of values for each name, found {rows[odd]!r} for {odd!r}")
+        for name, values in rows.items():
+            if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
+                raise InputError(f"columns: expected a list of values for each name, found {values!r} for {name!r}")
         columns = {str(name): list(values) for name, values in rows.items()}
     elif isinstance(rows, np.ndarray):
         columns = {name: rows[name].tolist() for name in rows.dtype.names or ()}
@@ -337,10 +333,6 @@ def _series(name: str, cells: Sequence[Any]) -> pandas.Series[Any]:
         kinds = ", ".join(sorted(kind.__name__ for kind in types))
         raise InputError(f"rows: expected values of one type in {name!r}, found {kinds}")
     return pandas.Series(values, dtype=object).infer_objects()
-
-
-def _several(values: Any) -> bool:
-    return isinstance(values, Iterable) and getattr(values, "ndim", 1) == 1
 
 
 def _in_python(message: str) -> str:
