@@ -422,20 +422,17 @@ def _fields(parts: Sequence[Part]) -> dict[str, Any]:
         pairs = zip(columns, size, strict=True)
         return np.concatenate([np.full(rows, np.nan) if values is None else values for values, rows in pairs])
 
+    # Names are in the order of the longest list, then the others, whatever the order of files.
+    first = max(map(list, by_name), key=lambda names: (len(names), names))
+    names = [*first, *sorted({name for fields in by_name for name in fields} - set(first))]
     sure = [part.confidence for part in parts]
     return {
         "score": over_all([part.score for part in parts]),
         "scored": np.concatenate([part.scored for part in parts]),
         "target": joined_name([part.target for part in parts]),
-        "criteria": {name: over_all([fields.get(name) for fields in by_name]) for name in _in_order(by_name)},
+        "criteria": {name: over_all([fields.get(name) for fields in by_name]) for name in names},
         "confidence": None if all(fields is None for fields in sure) else over_all(sure),
     }
-
-
-def _in_order(fields: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return names in the order of the longest list, then the others, whatever the order of files."""
-    first = max(map(list, fields), key=lambda names: (len(names), names))
-    return [*first, *sorted({name for one in fields for name in one} - set(first))]
 
 
 def _places(parts: Sequence[Part]) -> Callable[[int], str]:

@@ -333,11 +333,6 @@ def _entry(value: Any) -> _Entry | None:
     return _Entry(text, is_number=False)
 
 
-def _visible(sheet: Element) -> str:
-    options = (option for part in children(sheet, "worksheetoptions") for option in children(part, "visible"))
-    return "".join("".join(option.itertext()).strip() for option in options)
-
-
 def xml_sheet(name: str, sheet: Element) -> Sheet:
     """Return a sheet in the XML of 2003."""
     title = attribute(sheet, "Name")
@@ -369,7 +364,8 @@ def xml_sheet(name: str, sheet: Element) -> Sheet:
             if cells:
                 rows.append((number, cells))
     merged = _spread(rows, areas, budget)
-    shown = _visible(sheet) in _SHOWN
+    options = (option for part in children(sheet, "worksheetoptions") for option in children(part, "visible"))
+    shown = "".join("".join(option.itertext()).strip() for option in options) in _SHOWN
     return Sheet(title, rows, shown, frozenset(hidden_rows), frozenset(hidden_columns), merged)
 
 
@@ -421,7 +417,14 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     if not grids:
         what = f"there is no sheet {quote(part)}" if part and part not in titles else "the sheet holds nothing"
         raise InputError(f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}")
-    fitting = _fitting(grids, wanted)
+    # The sheets with all columns that are needed, or the only one.
+    any_will_do = len(grids) == 1 or not any(role.required for role in wanted.roles)
+    headers = [grid.header for grid in grids]
+    fitting = [
+        place
+        for place, header in enumerate(headers)
+        if any_will_do or wanted.knows(header) or wanted.completed_by(header)
+    ]
     named = {} if fitting else _named_by_sheets(name, meant, grids, wanted)
     fitting = list(named) or fitting
     alike = len({tuple(map(normalise, grids[place].header)) for place in fitting}) == 1
@@ -451,16 +454,6 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     left = (LeftOut(unseen, "in hidden sheets"), LeftOut(rows_elsewhere, "in sheets without the columns looked for"))
     table.provenance = FileRead(sheets=tuple(asked), left_out=tuple(part_left for part_left in left if part_left.rows))
     return table
-
-
-def _fitting(grids: Sequence[Grid], wanted: Wanted) -> list[int]:
-    """Return the places of the sheets with all columns that are needed, or of the only one."""
-    any_will_do = len(grids) == 1 or not any(role.required for role in wanted.roles)
-    return [
-        place
-        for place, grid in enumerate(grids)
-        if any_will_do or wanted.knows(grid.header) or wanted.completed_by(grid.header)
-    ]
 
 
 def _named_by_sheets(name: str, sheets: Sequence[Sheet], grids: Sequence[Grid], wanted: Wanted) -> dict[int, Grid]:

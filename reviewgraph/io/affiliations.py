@@ -80,7 +80,9 @@ def shared_by(
     kind = KINDS[by]
 
     def forms(label: Label, entry: Mapping[str, Any]) -> Forms:
-        cells = [value for name, value in entry.items() if _stem(name) in kind.names]
+        # Names of columns may say that they are of authors, or of several.
+        stems = {name: normalise(name).removeprefix("author_").removesuffix("s") for name in entry}
+        cells = [value for name, value in entry.items() if stems[name] in kind.names]
         values = [part for cell in cells for part in (cell if isinstance(cell, list | tuple | set) else [cell])]
         # Labels may be addresses.
         values += [label] if by == "domain" else []
@@ -115,8 +117,3 @@ def shared_by(
     whose = f"{counted(len(set(reviewer)), 'reviewer')} and the authors of {counted(len(set(item)), 'paper')}"
     warn(f"conflict_by: {shared} of {whose}{lacking}", LabelWarning)
     return pairs
-
-
-def _stem(name: str) -> str:
-    """Return the name of a column without what says that it is of authors, or several."""
-    return normalise(name).removeprefix("author_").removesuffix("s")

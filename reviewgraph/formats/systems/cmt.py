@@ -44,10 +44,6 @@ def _scores(table: Table) -> Mapping[str, Sequence[str]]:
     return {"score": numbers} if numbers else {}
 
 
-def _conflicts(name: str, table: Table) -> Table | None:
-    return table if len(table.header) == 2 and table.header[0].lstrip("\ufeff ").startswith("#") else None
-
-
 def _listed(column: str, becomes: str, table: Table) -> Grid:
     """Return a row for each person whose address a column lists for a paper, without the star that marks contacts."""
     grid = to_grid(table)
@@ -132,7 +128,9 @@ class CMT(System):
             "CMT's conflicts",
             (Use("conflicts"),),
             ("paper_id", "reviewer_email|meta_reviewer_email|senior_meta_reviewer_email"),
-            extract=_conflicts,
+            extract=lambda _, table: (
+                table if len(table.header) == 2 and table.header[0].lstrip("\ufeff ").startswith("#") else None
+            ),
         ),
         Export(
             "scores of the Toronto Paper Matching System",
