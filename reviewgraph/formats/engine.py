@@ -33,6 +33,8 @@ LEAST_MEMORY = 64
 WRITING = 1_000
 #: Rows of a batch, in vectors of DuckDB, which have 2,048 each.
 VECTORS = 488
+#: Tables that one query joins: the time to plan it grows far faster than their number.
+JOINS = 30
 #: Parts of error messages of DuckDB, or of the system, that mean a full disk, and a lack of memory.
 NO_ROOM = ("No space left", "max_temp_directory_size", "quota")
 NO_MEMORY = "Out of Memory Error"
@@ -208,9 +210,12 @@ def coded(engine: Engine, rows: str, number: str, cells: Sequence[str]) -> list[
     >>> column.codes.tolist(), column.values
     ([0, 1, 0], ['b', 'a'])
     """
+    if len(cells) > JOINS:
+        return [*coded(engine, rows, number, cells[:JOINS]), *coded(engine, rows, number, cells[JOINS:])]
     for place, cell in enumerate(cells):
-        distinct = f"SELECT DISTINCT {cell} AS value FROM {rows}"
-        engine.run(f"CREATE TABLE values_{place} AS SELECT value, row_number() OVER () - 1 AS code FROM ({distinct})")
+        distinct = f"(SELECT DISTINCT {cell} AS value FROM {rows})"
+        numbered = f"SELECT value, row_number() OVER () - 1 AS code FROM {distinct}"
+        engine.run(f"CREATE OR REPLACE TABLE values_{place} AS {numbered}")
     row_cells = ", ".join(f"{cell} AS cell_{place}" for place, cell in enumerate(cells))
     codes = ", ".join(f"values_{place}.code::UINTEGER AS code_{place}" for place in range(len(cells)))
     # A left join loses no row, whatever DuckDB concludes from statistics in the file.

@@ -17,6 +17,9 @@ from hypothesis import strategies as st
 
 from reviewgraph import read_reviews, stream_reviews
 from reviewgraph.formats import delimited, engine
+from reviewgraph.formats.files import Problems
+from reviewgraph.formats.systems.system import Wanted
+from reviewgraph.formats.tables import by_row
 from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
 
 
@@ -134,6 +137,16 @@ def test_large_files_give_lines_and_encodings(write, monkeypatch, encoding):
     monkeypatch.setattr(delimited.Delimited, "_read_lines", None)  # DuckDB alone
     name = write("\n\nreviewer;item;score\nZoë;i;1\nZoë;j;x\n\n".encode(encoding))
     assert refused(name).startswith("reviews.csv:5: the score 'x'")
+
+
+def test_wide_files_are_read_in_groups_of_columns(monkeypatch):
+    cells = [[str(row * column % 7) for column in range(100)] for row in range(1, 9)]
+    lines = [",".join(row) for row in (map("c{}".format, range(100)), *cells)]
+    table = delimited.Delimited("wide.csv", "\n".join(lines).encode(), Wanted())
+    monkeypatch.setattr(delimited, "LARGE", 0)
+    monkeypatch.setattr(delimited.Delimited, "_read_lines", None)  # DuckDB alone
+    columns = table.read(range(100), Problems()).columns
+    assert [list(row) for row in zip(*map(by_row, columns), strict=True)] == cells
 
 
 @pytest.mark.parametrize("ends", ["\r\n\r\n", "\n\r\n\r", "\r\r\n\n", "\n\n\n\n", "\r\r\r\r"])
