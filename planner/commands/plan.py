@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from planner._plans.plan import Plan
     from planner.commands.options import Destination
     from reviewgraph._base import Label, Page
+    from reviewgraph._verify import Answer, Findings
     from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
 
@@ -58,8 +59,20 @@ NOT_AGAIN = {*TABLE, *DESTINATION, *SHOWN_BY, "as_json"}
 _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps"
 
 
+def _verified(session: Session, answer: Answer) -> Findings:
+    from planner.verifying import of_planned
+
+    params = session.params
+    reviews = session.read_reviews(*params["paths"], items=params["items"])
+    limits = {name: params[name] for name in ("spare", "min_affinity", "max_per_item")}
+    request = {**_side_files(session, reviews), **limits, "n": params["max_reviews"]}
+    request["min_reviews"] = params["min_reviews"] or None
+    return of_planned(answer, reviews, request, params["target"] if session.is_typed("target") else None)
+
+
 @click.command(
     cls=Command,
+    verifier=_verified,
     gone={
         "--missing": _OF_CHECK,
         "--keep": _OF_CHECK,

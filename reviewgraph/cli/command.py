@@ -93,10 +93,20 @@ CONFERENCE = "conference.toml"
 
 
 class Command(click.Command):
-    """A command with grouped help, and ``--help-all``; ``gone`` maps options that went to what to do instead."""
+    """A command with grouped help, and ``--help-all``; ``gone`` maps options that went to what to do instead.
 
-    def __init__(self, *args: Any, gone: Mapping[str, str] | None = None, **settings: Any) -> None:
+    ``verifier`` takes the session and an answer, and returns what independent code finds of it.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        gone: Mapping[str, str] | None = None,
+        verifier: Callable[[Session, Any], Any] | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(*args, **settings)
+        self.verifier = verifier
         self.gone = {"--conference": "give the options of that file on the command line", **(gone or {})}
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
