@@ -82,6 +82,8 @@ def _verified(session: Session, answer: Answer) -> Findings:
         "--after": "give the files of earlier rounds with REVIEWS, and what is left with --rounds and --max-reviews",
         "--worth": "leave it out; the column saves has what each review is expected to avoid",
         "--gone-after": "list the reviewers who are late in a file and give it with --gone",
+        "--institutions": "use --reviewers FILE --at-most institution=1",
+        "--senior": "use --reviewers FILE --at-least senior=1, with a column senior of yes and no",
     },
     epilog=examples(
         (
@@ -156,18 +158,6 @@ def _verified(session: Session, answer: Answer) -> Findings:
 @gone_options
 @preference_options
 @option("Rules", "--min-affinity X", type=Number(), help="Exclude pairs of affinity below X, or without affinity.")
-@option(
-    "Rules",
-    "--institutions FILE",
-    old="--reviewers FILE --at-most institution=1",
-    help="Exclude new reviews by colleagues of a reviewer of the paper (reviewer,institution).",
-)
-@option(
-    "Rules",
-    "--senior FILE",
-    old="--reviewers FILE --at-least senior=1, with a column senior of yes and no",
-    help="Require a senior reviewer for every paper (reviewer[,senior]).",
-)
 @option("Rules", "--willing FILE", help="Invite only these reviewers (reviewer[,willing]).")
 @option(
     "Rules",
@@ -294,7 +284,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     params = session.params
     say_meta_reviews(reviews)
     files = {
-        **session.read_given("capacity", "willing", "institutions", "senior", "fixed", "cost"),
+        **session.read_given("capacity", "willing", "fixed", "cost"),
         "gone": session.read("gone"),
     }
     known = dict.fromkeys([*reviews.reviewers, *files.get("capacity", ())])

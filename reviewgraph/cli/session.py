@@ -349,8 +349,6 @@ def _reader_of(name: str) -> Callable[..., Any]:
         # A review of a first phase that was revised counts once.
         "phase_one": functools.partial(read_reviews, duplicates="last"),
         "previous": side.read_assigned,
-        "senior": functools.partial(side.read_chosen, name="senior"),
-        "willing": functools.partial(side.read_chosen, name="willing"),
     }
     return others.get(name) or getattr(side, f"read_{name}")
 

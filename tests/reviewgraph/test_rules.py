@@ -13,10 +13,10 @@ import pytest
 
 import planner
 from planner import assign
-from planner._plans.constraints import HEEDED as PLANNED
 from planner.assigning import HEEDED as ASSIGNED
 from reviewgraph import InputError, Reviews, Rules, check
 from reviewgraph.graph.check import HEEDED as CHECKED
+from reviewgraph.io import PlanRules
 from tests.bad_arguments import BAD
 from tests.planner.plans.checking import InvalidPlan, verify_plan
 
@@ -62,7 +62,7 @@ STATED: dict[str, dict[str, Any]] = {
 #: What takes rules, which of them, and a call.
 TAKERS: dict[str, tuple[tuple[str, ...], Any]] = {
     "check": (CHECKED, lambda **rules: check(CHAIN, **rules)),
-    "plan": (PLANNED, lambda **rules: planner.plan(CHAIN, **rules)),
+    "plan": (tuple(PlanRules.__annotations__), lambda **rules: planner.plan(CHAIN, **rules)),
     "assign": (ASSIGNED, lambda **rules: assign(AFFINITY, target="none", **rules)),
 }
 HEEDED = [(taker, name) for taker, (names, _) in TAKERS.items() for name in names]
