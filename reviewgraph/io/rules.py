@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from reviewgraph._base.arguments import kinds_of, refuse, unexpected
+from reviewgraph._base.arguments import count_of, kinds_of, refuse, unexpected
 from reviewgraph._base.errors import refused
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns
-from reviewgraph.formats.side import INSTITUTION, SENIOR, SPARE, WILLING
+from reviewgraph.formats.side import DEMAND, INSTITUTION, LOAD, MIN_LOAD, SENIOR, SPARE, WILLING
 from reviewgraph.io.affiliations import KINDS, shared_by
 from reviewgraph.io.sides import (
     Order,
@@ -36,6 +37,8 @@ PAIRED = ("conflicts", "fixed")
 #: Rules of one number per reviewer, or per item.
 BY_REVIEWER = ("load", "min_load", "capacity")
 BY_ITEM = ("demand",)
+#: The fields of rules of one value per reviewer or item.
+VALUED = {"demand": DEMAND, "load": LOAD, "min_load": MIN_LOAD, "capacity": SPARE, "institutions": INSTITUTION}
 #: Maximum entries of a mapping or list that ``repr`` shows in full.
 SHOWN = 3
 
@@ -260,8 +263,10 @@ def _brought(name: str, value: Any) -> Any:
         return value if is_matrix(value) else pairs_of(value, name)
     if name in BY_REVIEWER + BY_ITEM and are_numbers(value):
         return value
-    if name in ("capacity", "institutions"):
-        return by_label(value, name, REVIEWER, (SPARE if name == "capacity" else INSTITUTION).role)
+    if name in VALUED:
+        if isinstance(value, Real) and name in ("demand", "load", "min_load"):
+            return count_of(value, name)
+        return by_label(value, name, ITEM if name in BY_ITEM else REVIEWER, VALUED[name].role)
     if name in ("willing", "senior"):
         return labels_of(value, name, REVIEWER, (WILLING if name == "willing" else SENIOR).role)
     if name in ("at_most", "at_least") and not isinstance(value, Mapping):

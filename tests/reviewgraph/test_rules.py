@@ -122,6 +122,12 @@ def test_a_malformed_rule_is_refused_by_its_name(name):
                     call(rules=Rules(**{name: value}))
 
 
+@pytest.mark.parametrize(("name", "value"), [("load", "x"), ("min_load", -1), ("demand", True), ("load", [("ann",)])])
+def test_numbers_are_refused_before_rules_are_used(name, value):
+    with pytest.raises(InputError, match=f"^{name}: expected"):
+        Rules(**{name: value})
+
+
 def test_a_plan_is_held_to_rules_that_it_was_not_made_under():
     rules = Rules(conflicts=[("ann", "p3")], spare=2, max_per_item=2, gone=[("cyd", "p0")])
     verify_plan(planner.plan(CHAIN, rules=rules), rules=rules)
