@@ -10,4 +10,3 @@ from .plans import verify_plan as verify_plan
 from .rules import Market as Market
 from .rules import PanelRule as PanelRule
 from .rules import PlainRules as PlainRules
-from .rules import check_rules as check_rules
