@@ -294,7 +294,7 @@ def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], argumen
             (entry["file"] == name, _base(entry["file"]) == _base(name), entry["sha256"] == file["sha256"])
             for entry in remaining
         ]
-        best = max(marks, default=())
+        best = max(marks, default=(False, False, False))
         if not any(best):
             findings.not_checked(f"{name}: not among the files that the answer was made from")
             continue
