@@ -33,13 +33,13 @@ from reviewgraph.io import AssignmentRules, PlanRules
 from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from planner._assign.assignment import Assignment
     from planner._plans import constraints as plans
     from planner._plans.plan import Plan
     from planner.rules import Ruled
-    from reviewgraph._base import IntArray
+    from reviewgraph._base import BoolArray, IntArray
     from reviewgraph.io import Pairs, Rules
     from reviewgraph.table import Reviews
 
@@ -134,43 +134,51 @@ def plain_rules(constraints: plans.Constraints, most: int | None = None) -> Plai
 
 
 def plain_panels(ruled: Ruled, reviewers: tuple[str, ...], items: tuple[str, ...]) -> Iterable[PanelRule]:
-    """Yield one rule for each limit on a panel group, and for each number of groups that items need."""
+    """Yield the rules on panels: limits that are the same for several groups as one, and each minimum."""
     panels = ruled.panels
     groups = np.split(panels.group, panels.start[1:-1]) if panels.n_groups else []
 
-    def by_item(numbers: IntArray, keeps: Callable[[int], bool]) -> dict[str, int]:
-        return {item: number for item, number in zip(items, numbers.tolist(), strict=True) if keeps(number)}
+    def by_item(numbers: IntArray, there: BoolArray) -> dict[str, int]:
+        return {items[item]: int(numbers[item]) for item in np.flatnonzero(there).tolist()}
 
-    def text(option: str, name: str, value: Any = None) -> str:
-        """Return the rules on an attribute, or on a value of it, as they were stated."""
-        meant = (None, SAME, OTHER, value)
-        rules = [rule for rule in ruled.rules if (rule.option, rule.attribute) == (option, name)]
-        return " and ".join(rule.text for rule in rules if value is None or rule.value in meant)
-
-    for attribute, name in enumerate(ruled.names):
-        mine = {
-            reviewer: tuple(group for group in held.tolist() if panels.attribute[group] == attribute)
+    def holders(chosen: Collection[int]) -> dict[str, tuple[int, ...]]:
+        """Return the groups of each reviewer among those chosen."""
+        return {
+            reviewer: tuple(group for group in held.tolist() if group in chosen)
             for reviewer, held in zip(reviewers, groups, strict=False)
         }
-        for group in np.flatnonzero(panels.attribute == attribute).tolist():
-            known, value = ruled.groups[group]
-            minimum = text(AtLeast.option, name, known.values[value])
-            least = by_item(panels.least[:, group], bool)
-            most = by_item(panels.most[:, group], lambda number: number < NO_MOST)
+
+    def text(option: str, name: str, chosen: Iterable[int] = ()) -> str:
+        """Return the rules on an attribute, and on the values of some groups of it, as they were stated."""
+        meant = {None, SAME, OTHER, *(ruled.groups[group][0].values[ruled.groups[group][1]] for group in chosen)}
+        rules = [rule for rule in ruled.rules if (rule.option, rule.attribute) == (option, name)]
+        return " and ".join(rule.text for rule in rules if rule.value in meant)
+
+    for attribute, name in enumerate(ruled.names):
+        own_groups = np.flatnonzero(panels.attribute == attribute).tolist()
+        alike: dict[bytes, list[int]] = {}
+        for group in own_groups:
+            alike.setdefault(panels.most[:, group].tobytes(), []).append(group)
+        for limited in alike.values():
+            numbers = panels.most[:, limited[0]]
+            if most := by_item(numbers, numbers < NO_MOST):
+                values = holders(frozenset(limited))
+                yield PanelRule(text(AtMost.option, name, limited), f"most {limited[0]}", values, most=most)
+        mine = holders(frozenset(own_groups))
+        for group in own_groups:
+            numbers = panels.least[:, group]
+            least = by_item(numbers, numbers > 0)
             sharing = [(has, wanted) for number, has, wanted in panels.shared if number == group]
             for has, wanted in sharing:
                 values, own = (
                     {label: tuple(np.flatnonzero(row).tolist()) for label, row in zip(labels, rows, strict=False)}
                     for labels, rows in ((reviewers, has), (items, wanted))
                 )
-                yield PanelRule(minimum, f"same {group}", values, least=least, own=own)
+                yield PanelRule(text(AtLeast.option, name, [group]), f"same {group}", values, least=least, own=own)
             if least and not sharing:
-                yield PanelRule(minimum, str(attribute), mine, least=least, wanted=group)
-            if most:
-                holders = {reviewer: (group,) for reviewer, held in mine.items() if group in held}
-                limit = text(AtMost.option, name, known.values[value])
-                yield PanelRule(limit, f"most {group}", holders, most=most)
-        if different := by_item(panels.different[:, attribute], bool):
+                yield PanelRule(text(AtLeast.option, name, [group]), str(attribute), mine, least=least, wanted=group)
+        numbers = panels.different[:, attribute]
+        if different := by_item(numbers, numbers > 0):
             yield PanelRule(text(AtLeast.option, name), str(attribute), mine, least=different)
 
 
