@@ -53,10 +53,11 @@ class CompileKernels(BuildHookInterface[Any]):  # type: ignore[misc]
         """Compile before the wheel is written."""
         root = Path(self.root)
         self.target = tempfile.mkdtemp()
-        target = root if version == "editable" else Path(self.target)
-        compiled = compile_kernels(root, target)
         if version != "editable":
-            build_data["force_include"] |= {str(target / file): str(file) for file in compiled}
+            target = Path(self.target)
+            build_data["force_include"] |= {str(target / file): str(file) for file in compile_kernels(root, target)}
+        elif is_stale(root):
+            compile_kernels(root, root)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 
@@ -76,13 +77,13 @@ def kernels(root: Path) -> list[Path]:
 
 
 def is_stale(root: Path) -> bool:
-    """Whether a kernel or any header is newer than a compiled form."""
+    """Whether a kernel, any header or this file is newer than a compiled form."""
     modules = kernels(root)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     compiled = [module.with_suffix(suffix) for module in modules]
     if not all(form.exists() for form in compiled):
         return True
-    sources = [*modules, *(module.with_suffix(".pxd") for module in modules)]
+    sources = [Path(__file__), *modules, *(module.with_suffix(".pxd") for module in modules)]
     return max(source.stat().st_mtime for source in sources) > min(form.stat().st_mtime for form in compiled)
 
 
