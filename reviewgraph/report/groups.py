@@ -27,7 +27,7 @@ LARGEST = 62.0
 SMALLEST = 2.5
 INSIDE = 9.0
 #: Part of the way by which nodes are moved to evenly spaced ranks.
-EVEN = 0.25
+EVEN = 0.5
 #: Maximum steps of the layout per node.
 STEPS = 10
 #: Maximum rounds in which overlapping circles are pushed apart, and rounds times nodes.
