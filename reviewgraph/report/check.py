@@ -81,16 +81,17 @@ def page_of_parts(connection: Connection) -> Page:
     missing = connection.least_degrees_of_freedom
     level = None if connection.level is None else level_named(connection.level)
     papers = counted(reviews.n_items, "paper")
-    every = f"all {papers}" if reviews.n_items != 1 else papers
-    good: bool | None
-    verdict, summary, good = "Not comparable:", f"{papers}, in {counted(connection.pieces, 'island')}", False
-    if level is not None and level.compares:
-        verdict, summary, good = "Comparable:", f"{every}, {level.words.removeprefix('comparable').strip()}", True
-    if good and level is not None and level.name == Connected.name:
-        verdict, good = "Not comparable for certain:", False
+    good: bool | None = False
+    verdict = "Not comparable:"
+    summary = f"{papers}, in {counted(connection.pieces, 'island')}"
+    if level is not None and level.name == Connected.name:
+        verdict = "Not comparable for certain:"
         summary = f"{papers}, {level.words.removeprefix('comparable').strip()}"
-    if good and 0 < reviews.n_scored < reviews.n_reviews:
-        summary, good = f"{every}, once all reviews are in", None
+    elif level is not None and level.compares:
+        late = 0 < reviews.n_scored < reviews.n_reviews
+        good = None if late else True
+        verdict = "Comparable:"
+        summary = _all(papers, level.words.removeprefix("comparable").strip(), late=late)
     facts = [Fact("Reviews", sizes(reviews, reviews.n_scored))]
     if missing:
         facts.insert(0, Fact("Needed", f"at least {counted(missing, 'more review')}"))
@@ -140,9 +141,15 @@ def _verdict(report: Report) -> tuple[bool | None, str, str]:
         return False, "Not comparable for certain:", f"{groups}; comparable {how}"
     if broken:
         return False, "Comparable, but rules are broken:", "; ".join(broken)
-    when = "once all reviews are in" if late else "for certain"
     partial = reviews.origin.is_partial or late
-    return (None if partial else True), "Comparable:", f"all {seen}, {when}" if reviews.n_items != 1 else f"{seen}"
+    return (None if partial else True), "Comparable:", _all(seen, "for certain", late=late)
+
+
+def _all(papers: str, how: str, *, late: bool) -> str:
+    """Return that all papers are comparable, and how; a single one is comparable with nothing."""
+    if papers == counted(1, "paper"):
+        return papers
+    return f"all {papers}, {'once all reviews are in' if late else how}"
 
 
 def _seen(reviews: Reviews) -> str:
@@ -266,8 +273,8 @@ def _outlook(report: Report) -> list[Fact]:
         facts.append(Fact("If some fail", f"{still} with probability {percent(kept.probability)}"))
     critical = report.fragile
     if critical is not None and critical.holds and report.recovery_resilient:
-        some = critical.critical_reviewers.size
-        names = listed(first_labels(critical.reviews.reviewers, critical.critical_reviewers, LISTED + 1))
+        some = critical.critical_reviewer_codes.size
+        names = listed(first_labels(critical.reviews.reviewers, critical.critical_reviewer_codes, LISTED + 1))
         lost = names if some == 1 else f"any one of {counted(some, 'reviewer')}: {names}"
         facts.append(
             Fact("If one is lost", f"not comparable without {lost}" if some else "still comparable for certain")
@@ -461,8 +468,8 @@ def _losses(report: Report) -> list[Part]:
         parts.append(Prose([where]))
     elif critical.holds:
         table = critical.reviews
-        people = critical.critical_reviewers
-        rows = critical.critical_reviews
+        people = critical.critical_reviewer_codes
+        rows = critical.critical_review_rows
         reviewers = [str(label) for label in first_labels(table.reviewers, people, people.size)]
         # Reviews in the order of the labels of their reviewers, then of their items.
         order = np.lexsort((ranks(table.items)[table.item[rows]], ranks(table.reviewers)[table.reviewer[rows]]))
