@@ -193,7 +193,8 @@ class Blocks:
             weight += self.degree[self.item[review]]
         self.scans += 1
         self.seen[block] = self.scans
-        joined = False
+        # A row with a hub, an item of very many reviews, need not meet all their blocks: its reviews enter one by one.
+        joined = weight > 10 * (high - low) * (high - low)
         for review in range(low, high):
             self.compared += 1
             heed(self.compared)
@@ -205,10 +206,6 @@ class Blocks:
             self.cover(block, review)
             self.add_to_lists(block, review)
             self.note(4 * review + ENTERED)
-            # An item with many more reviews than the others of the row is compared by way of these, by hash.
-            if self.degree[thing] > 4 * (weight - self.degree[thing]):
-                self.wait(review)
-                continue
             other = self.meet(block, thing)
             if other >= 0:
                 joined = True
