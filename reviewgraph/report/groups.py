@@ -13,7 +13,7 @@ import numpy as np
 from reviewgraph._base.labels import first_labels
 from reviewgraph._base.text import listed
 from reviewgraph.graph.components import by_size
-from reviewgraph.report.pictures import Drawing, legend, mark
+from reviewgraph.report.pictures import Drawing, Labels, legend, mark
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import FloatArray, IntArray
@@ -26,14 +26,16 @@ APART = 4.0
 LARGEST = 62.0
 SMALLEST = 2.5
 INSIDE = 9.0
-#: Part of the way by which nodes are moved to evenly spaced ranks.
+#: Part of the way by which many nodes are moved to evenly spaced ranks, and least part of the box that nodes fill.
 EVEN = 0.5
+THIN = 0.4
 #: Maximum steps of the layout per node.
 STEPS = 10
 #: Maximum rounds in which overlapping circles are pushed apart, and rounds times nodes.
 ROUNDS = 150
 MOVES = 40_000
-#: Groups up to which shared papers have marks of their own, and groups that a map shows.
+#: Nodes that all have labels, groups up to which shared papers have marks of their own, and groups that a map shows.
+LABELLED = 12
 FEW = 40
 MOST = 600
 #: Reviewers in the name of a group.
@@ -119,6 +121,11 @@ class Map:
             mark(drawing, x, y, kind, self.names[number], rim)
             if rim >= INSIDE:
                 drawing.text(x, y + 4, str(number + 1), f"inside {kind}", "middle")
+        if radius.size <= LABELLED:
+            margin = radius[:, None]
+            labels = Labels(drawing, top, list(map(tuple, np.hstack([place - margin, place + margin]).tolist())))
+            for name, (x, y), rim in zip([*self.names, *self.papers], place.tolist(), radius.tolist(), strict=True):
+                labels.write(x, y, name, rim)
         return drawing
 
 
@@ -176,16 +183,18 @@ def _radii(sizes: IntArray, width: float, height: float) -> FloatArray:
 
 
 def _fitted(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> FloatArray:
-    """Rotate the longer side to that of the box, and fill it with the circles' rims inside."""
+    """Rotate the longer side to that of the box, and fill it with the circles' rims inside; for two nodes or more."""
     centred = place - place.mean(axis=0)
     turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
-    # Part of the way to evenly spaced ranks: outliers would squeeze all others together.
-    rank = np.argsort(np.argsort(turned, axis=0, kind="stable"), axis=0, kind="stable") / max(len(place) - 1, 1)
-    low = turned.min(axis=0)
-    high = turned.max(axis=0)
-    even = (1 - EVEN) * (turned - low) / np.where(high > low, high - low, 1.0) + EVEN * rank
+    # From 0 to 1 in each direction, and less in one in which nodes hardly differ.
+    extent = np.ptp(turned, axis=0)
+    share = 0.5 + (turned - turned.min(axis=0) - extent / 2) / np.maximum(extent, THIN * extent.max())
+    if len(place) > FEW:
+        # Part of the way to evenly spaced ranks: outliers would squeeze all others together.
+        rank = np.argsort(np.argsort(turned, axis=0, kind="stable"), axis=0, kind="stable") / (len(place) - 1)
+        share = (1 - EVEN) * share + EVEN * rank
     margin = radius[:, None]
-    return np.asarray(margin + even * np.maximum(np.array(box) - 2 * margin, 0.0))
+    return np.asarray(margin + share * np.maximum(np.array(box) - 2 * margin, 0.0))
 
 
 def _pushed_apart(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> FloatArray:
