@@ -9,7 +9,7 @@ from ..io.exchange import review_multigraph as review_multigraph
 from ..io.exchange import to_biadjacency as to_biadjacency
 from ..io.exchange import to_igraph as to_igraph
 from ..io.exchange import to_networkx as to_networkx
-from ..parts.table import PartedReviews as PartedReviews
+from ..parts.parts import PartedReviews as PartedReviews
 from .check import Report as Report
 from .check import unreviewed as unreviewed
 from .components import Components as Components
