@@ -37,7 +37,6 @@ from .levels import Level as Level
 from .levels import level_named as level_named
 from .precision import Assumptions as Assumptions
 from .precision import Learned as Learned
-from .precision import assumed as assumed
 from .precision import error_variances as error_variances
 from .precision import expected_errors as expected_errors
 from .precision import expected_share as expected_share
