@@ -178,15 +178,21 @@ class Blocks:
         """Enter all reviews, which are sorted by reviewer, and close the blocks."""
         with cython.nogil:
             low = 0
+            joined = False
             while low < self.size:
                 high = low + 1
                 while high < self.size and self.reviewer[high] == self.reviewer[low]:
                     high += 1
-                self.enter_row(low, high)
+                # Where the last row joined a block, most are of one: the first of its reviews that is met suffices.
+                self.enter_row(low, high, joined)
+                joined = self.fellow[self.reviewer[low]] != self.reviewer[low]
                 low = high
 
-    def enter_row(self, low: int, high: int) -> None:
-        """Enter the reviews from ``low`` to ``high`` of a reviewer without others, and close the blocks."""
+    def enter_row(self, low: int, high: int, joined: bool) -> None:
+        """Enter the reviews from ``low`` to ``high`` of a reviewer without others, and close the blocks.
+
+        All at once, unless the row is expected to join a block, or has ``joined`` one.
+        """
         block = self.reviewer[low]
         weight = 0
         for review in range(low, high):
@@ -194,7 +200,7 @@ class Blocks:
         self.scans += 1
         self.seen[block] = self.scans
         # A row with a hub, an item of very many reviews, need not meet all their blocks: its reviews enter one by one.
-        joined = weight > 10 * (high - low) * (high - low)
+        joined = joined or weight > 10 * (high - low) * (high - low)
         for review in range(low, high):
             self.compared += 1
             heed(self.compared)
