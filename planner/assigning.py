@@ -126,7 +126,7 @@ def assign(
     rules
         A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Fixed
         pairs are kept and counted even if they are in conflict or exceed a demand or load, see
-        :attr:`Assignment.facts`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
+        :attr:`Assignment.facts`. A list
         of :class:`AtMost` and :class:`AtLeast` objects is short for those alone. Rules on who reviews
         together count the reviewers of ``phase_one``, too.
     items, reviewers
@@ -138,8 +138,7 @@ def assign(
         Number of alternates per paper, who can replace any of its reviewers; 0 by default.
     max_probability
         Randomise the assignment, with this maximum probability of a pair: one number above 0, up
-        to 1, or one for each (reviewer, item) pair, as a mapping, a matrix like ``affinity`` or a ``Columns`` with
-        scores; 1 for pairs left out.
+        to 1, or one for each (reviewer, item) pair, as a mapping or a ``Columns`` with scores; 1 for pairs left out.
         Rounded down to ten-thousandths; with a level, or rules that a flow cannot express, to hundredths, since one of
         100 equally likely assignments is sampled. Fixed pairs have probability 1 all the same.
     best_effort
@@ -235,13 +234,12 @@ def assign(
     # The data.
     clock = Clock(limits.time_limit)
     scored = scored_pairs(affinity, reviewers, items, merge)
-    stated = stated._in_order(scored.order)._with_shared(scored.reviewers, scored.items, scored.spellings)
+    stated = stated._with_shared(scored.reviewers, scored.items, scored.spellings)
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
         raise InputError(message)
     if drawn and cap is None:
-        caps = scored.order.numbered(max_probability, "max_probability")
-        max_probability = numbered_pairs(caps, "max_probability", PROBABILITY.role, scored.spellings)
+        max_probability = numbered_pairs(max_probability, "max_probability", PROBABILITY.role, scored.spellings)
     first = () if phase_one is None else phase_one
     constraints = Constraints(stated, first, allow_unscored, previous, floor)
 

@@ -53,10 +53,12 @@ class CompileKernels(BuildHookInterface[Any]):  # type: ignore[misc]
         """Compile before the wheel is written."""
         root = Path(self.root)
         self.target = tempfile.mkdtemp()
-        target = root if version == "editable" else Path(self.target)
-        compiled = compile_kernels(root, target, kernels(root))
         if version != "editable":
+            target = Path(self.target)
+            compiled = compile_kernels(root, target, kernels(root))
             build_data["force_include"] |= {str(target / file): str(file) for file in compiled}
+        elif modules := stale(root):
+            compile_kernels(root, root, modules)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 
@@ -76,12 +78,13 @@ def kernels(root: Path) -> list[Path]:
 
 
 def stale(root: Path) -> list[Path]:
-    """Return the modules that are newer than their compiled forms; all if a header is, which others may use."""
+    """Return the modules that are newer than their compiled forms; all if this file or a header is."""
     modules = kernels(root)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     compiled = [module.with_suffix(suffix) for module in modules]
     times = [form.stat().st_mtime if form.exists() else 0.0 for form in compiled]
-    if max(module.with_suffix(".pxd").stat().st_mtime for module in modules) > min(times):
+    shared = [Path(__file__), *(module.with_suffix(".pxd") for module in modules)]
+    if max(source.stat().st_mtime for source in shared) > min(times):
         return modules
     return [module for module, time in zip(modules, times, strict=True) if module.stat().st_mtime > time]
 

@@ -28,6 +28,7 @@ from .arrays import snapped as snapped
 from .arrays import spread as spread
 from .arrays import starts as starts
 from .clock import Clock as Clock
+from .errors import ColumnWarning as ColumnWarning
 from .errors import InputError as InputError
 from .errors import LabelWarning as LabelWarning
 from .errors import ReviewGraphError as ReviewGraphError

@@ -688,19 +688,9 @@ def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
     return [(several if len(several) > 1 else several[0]) if several else None for several in texts]
 
 
-def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
-    """Return institution by reviewer, from a file ``reviewer,institution``; reviewers without one are left out."""
-    institutions = _by_label(path, label=PERSON, value=INSTITUTION, kind="reviewers", **options)
-    named_ones = {label: institution for label, institution in institutions.items() if institution}
-    if not named_ones:
-        message = f"{path}: expected a column institution with names in it, found none"
-        raise InputError(message)
-    return named_ones
-
-
-def read_chosen(path: Path, name: str, **options: Unpack[Options]) -> list[str]:
-    """Return the reviewers with a yes in the column ``name`` (senior or willing); all if it has no yes or no."""
-    fields = (PERSON, SENIOR if name == SENIOR.role.name else WILLING)
+def read_willing(path: Path, **options: Unpack[Options]) -> list[str]:
+    """Return the reviewers with a yes in the column ``willing``; all if it has no yes or no."""
+    fields = (PERSON, WILLING)
     file = _Opened(path, fields, "reviewers", options)
     rows = file.decoded(fields, key=(REVIEWER.name,))
     file.expect_rows(rows[REVIEWER.name], "reviewer")
