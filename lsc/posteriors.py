@@ -46,9 +46,7 @@ from reviewgraph.parts import PartedReviews, only_scored
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from reviewgraph._base import Page
+    from reviewgraph._base import Page, Picture
     from reviewgraph.io import Numbered, Valued
 
 
@@ -421,8 +419,8 @@ class PosteriorEstimate(Estimate):
         return self._in_python(self._page(selection=None if n_selected is None else self.selection(n_selected)))
 
     @checked
-    def plot(self, name: str | None = None, *, n_selected: int | str | None = None, ax: Axes | None = None) -> Any:
-        """Return one of the pictures of the page, or draw it with Matplotlib.
+    def plot(self, name: str | None = None, *, n_selected: int | str | None = None) -> Picture:
+        """Return one of the pictures of the page.
 
         Parameters
         ----------
@@ -430,13 +428,11 @@ class PosteriorEstimate(Estimate):
             Name of the picture; by default the first.
         n_selected
             Number of papers to select, or a percentage; with it pictures show the cut, and ``"line"`` is the first.
-        ax
-            Axes of Matplotlib to draw on, in the units of the data: ``ax.axhline(5)`` is at a quality of 5.
 
         Returns
         -------
-        Picture or Axes
-            The picture, with ``svg`` and ``save``; with ``ax`` these axes.
+        Picture
+            The picture, with ``svg`` and ``save``.
 
         Raises
         ------
@@ -453,7 +449,7 @@ class PosteriorEstimate(Estimate):
         if name == "line" and n_selected is None:
             message = "n_selected: expected a number of papers with 'line', found None; pass n_selected=10, or \"20%\""
             raise InputError(message)
-        return self._picture(name, ax, selection=None if n_selected is None else self.selection(n_selected))
+        return self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
 
     @checked
     def interval(self, level: float = LEVEL) -> FloatArray:

@@ -62,7 +62,6 @@ from .results import Status as Status
 from .results import backend_of as backend_of
 from .storing import csv_parts as csv_parts
 from .storing import csv_text as csv_text
-from .storing import draft_beside as draft_beside
 from .storing import plain as plain
 from .storing import write_together as write_together
 from .storing import write_whole as write_whole

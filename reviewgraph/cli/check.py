@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reviewgraph._verify.answers import Answer, Findings
     from reviewgraph.graph.check import Report
     from reviewgraph.graph.connection import Connection
-    from reviewgraph.parts.table import PartedReviews
+    from reviewgraph.parts.parts import PartedReviews
     from reviewgraph.report.codes import Codes
     from reviewgraph.table.reviews import Reviews
 

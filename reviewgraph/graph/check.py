@@ -23,7 +23,7 @@ from reviewgraph.graph.precision import Assumptions, assumed, outlook_of
 from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import CheckRules, stated_rules
 from reviewgraph.io.sides import by_label, pairs_of, without_gone
-from reviewgraph.parts.table import PartedReviews
+from reviewgraph.parts.parts import PartedReviews
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
