@@ -13,7 +13,6 @@ import numpy as np
 
 from lsc._inference.beliefs import Beliefs, InferenceStatus, Posterior, Quantity, Reviewers
 from lsc._inference.fitting import LEAST_KAPPA, LEAST_NOISE, Fit, Population, Problem, fit
-from lsc._inference.kernels.likeness import add_means
 from lsc._inference.likeness import spectrum_of
 from lsc._inference.parts import PartState, keep_state, pieces_of, settle_state, state_of
 from lsc._inference.scores import Unit, check, prepare
@@ -200,10 +199,14 @@ def laplacian(problem: Problem) -> Callable[[FloatArray], FloatArray]:
 
 def _means(state: PartState, vectors: Vectors) -> tuple[Vectors, None]:
     """Return for each paper the sum of the means of columns over the papers of its reviewers."""
+    import scipy.sparse
+
     [columns] = vectors
-    total = np.zeros_like(columns)
-    add_means(state.part.start, state.part.item, columns, total)
-    return (total,), None
+    part = state.part
+    shape = (state.load.size, len(columns))
+    reviewed = scipy.sparse.csr_array((np.ones(part.item.size), part.item, part.start), shape)
+    means = (reviewed @ columns) / np.maximum(state.load, 1)[:, None]
+    return (reviewed.T @ means,), None
 
 
 def first_populations(problem: Problem, rounding: float) -> list[Population]:

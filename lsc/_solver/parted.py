@@ -9,9 +9,9 @@ import numpy as np
 
 from lsc._model.formulation import Minimiser, order_by_score, tied_up_to_rounding
 from lsc._solver import newton
-from lsc._solver.kernels.lines import Common, Lines, extrapolate_singles
+from lsc._solver.kernels.lines import Common, Lines
 from lsc._solver.newton import TOLERANCE, Listener, descend
-from lsc._solver.passes import Passes, lines_of, reviews_to_keep, unit_slopes
+from lsc._solver.passes import Passes, lines_of, of_singles, reviews_to_keep, unit_slopes
 from lsc._solver.tabulating import centred
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph.parts import Part, Parts, Vectors
@@ -83,8 +83,8 @@ def minimise_parts(
         if last_stage_only and not converged:  # the first solution stands
             break
         quality = np.where(count > 0.0, scale * run.x, 0.0)
-        (of_singles,), _ = rows.map(_extrapolated, (quality,), hypothesis.bounds)
-        quality = quality + of_singles
+        (extrapolated,), _ = rows.map(_extrapolated, (quality,), hypothesis.bounds)
+        quality = quality + extrapolated
         quality = np.where(reviewed, quality - float(quality[reviewed].mean()), 0.0)
         objective = scale * scale * merit.squares
         solution = Minimiser(quality, np.empty(0), objective, run.iterations, converged, message)
@@ -131,9 +131,9 @@ def _lines(rows: Ordered, vectors: Vectors, factor: float, bounds: tuple[float, 
 
 def _extrapolated(rows: Ordered, vectors: Vectors, bounds: tuple[float, float]) -> tuple[Vectors, None]:
     """Return the qualities of single items, 0 for others."""
-    before = vectors[0]
-    after = before.copy()
+    [quality] = vectors
+    extrapolated = np.zeros(quality.size)
     if not rows.keep.all():
-        lower, upper = (np.full(rows.start.size - 1, bound) for bound in bounds)
-        extrapolate_singles(rows.start, rows.item, rows.score, rows.keep, lower, upper, after)
-    return (after - before,), None
+        single = rows.item[~rows.keep]
+        extrapolated[single] = of_singles(rows.start, rows.item, rows.score, rows.keep, bounds, quality)
+    return (extrapolated,), None
