@@ -12,7 +12,7 @@ import numpy as np
 from lsc._model.formulation import Minimiser, Programme, References, formulate
 from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, Shape, classes, hypothesis_of, level_of
 from lsc._solver import choosing, newton
-from lsc._solver.parted import minimise_parts
+from lsc._solver.newton import minimise_parts
 from lsc.estimate import Estimate, expect_scores, plain_averages
 from lsc.evidence.optimality import Residuals, ScoringFunction, residuals
 from lsc.evidence.support import (

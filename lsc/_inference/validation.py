@@ -10,9 +10,8 @@ import numpy as np
 from lsc._inference.beliefs import Posterior
 from lsc._inference.fitting import Population, fit
 from lsc._inference.inferring import fit_averages, problem_of
-from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.scores import MIN_NOISE
-from lsc._inference.step import Part
+from lsc._inference.step import Part, pieces_of, state_of
 from reviewgraph._base import BoolArray, FloatArray, IntArray, Result, counted, snapped
 
 #: Number of folds of reviewers, and number of predicted reviews from which no further fold begins.

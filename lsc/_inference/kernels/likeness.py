@@ -1,4 +1,4 @@
-"""The factors of the similarity of papers that share reviewers, see :mod:`lsc._inference.likeness`."""
+"""The factors of the similarity of papers that share reviewers, see :mod:`lsc._inference.fitting`."""
 
 from __future__ import annotations
 
