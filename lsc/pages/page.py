@@ -492,11 +492,11 @@ def contradicting(result: PosteriorEstimate) -> IntArray:
 
 
 def _about_reviewers(result: PosteriorEstimate) -> list[Part]:
-    if not np.isfinite(result.misfit.mean_square).any():
+    if not np.isfinite(result.misfit.p_value).any():
         return []
     parts: list[Part] = [severities(result)] if result.beliefs.signal else []
     words = "Who stands out is so with probability 90 %, compared with the interquartile range of all reviewers. "
-    words += "Agreement and mean square have the expected value 1; a negative agreement means reversed scores."
+    words += "Agreement has the expected value 1; a negative one means reversed scores."
     return [*parts, reviewer_table(result), Prose([words])]
 
 
@@ -521,7 +521,6 @@ def reviewer_table(result: PosteriorEstimate) -> Table:
     words |= dict.fromkeys(contradicting(result).tolist(), "contradicts the others")
     columns += [
         Column("agreement", result.misfit.agreement[codes].tolist(), "number", 2),
-        Column("mean square", result.misfit.mean_square[codes].tolist(), "number", 2),
         Column("stands out", [words.get(j) for j in codes.tolist()], "choice"),
     ]
     caption = "Reviewers, the harshest first, with the ends of 90 % intervals"
