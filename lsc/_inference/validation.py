@@ -222,8 +222,8 @@ def squared_errors(truth: FloatArray, prediction: FloatArray) -> FloatArray:
 
 #: Quadrature nodes of slope and of own noise, in standard deviations.
 NODES = np.linspace(-4.0, 4.0, 11)
-#: Significance level of the corrected p-values. The population is an estimate: of tables simulated from the model 3 or 4
-#: in 100 have a significant reviewer, and 17 where the logs of noises differ with a standard deviation of .4.
+#: Significance level of the corrected p-values. The population is an estimate: of tables simulated from the model 3 or
+#: 4 in 100 have a significant reviewer, and 17 where the logs of noises differ with a standard deviation of .4.
 SIGNIFICANCE = 0.01
 #: Weighted mean square of differences between papers that is rounding.
 NEGLIGIBLE = 1e-12
