@@ -13,7 +13,7 @@ from lsc._model.formulation import Minimiser, Programme, References, formulate
 from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, Shape, classes, hypothesis_of, level_of
 from lsc._solver import choosing, newton
 from lsc._solver.newton import minimise_parts
-from lsc.estimate import Estimate, expect_scores, plain_averages
+from lsc.estimate import Estimate, averages, expect_scores, plain_averages
 from lsc.evidence.optimality import Residuals, ScoringFunction, residuals
 from lsc.evidence.support import (
     ReportingScale,
@@ -26,7 +26,7 @@ from lsc.evidence.support import (
     scale,
     support_of,
 )
-from lsc.parted import AT_ONCE, InParts, averages, scored_groups, totals_of
+from lsc.parted import AT_ONCE, InParts, scored_groups, totals_of
 from reviewgraph._base import (
     BoolArray,
     FloatArray,

@@ -86,12 +86,6 @@ def totals_of(scored: Parts) -> tuple[FloatArray, FloatArray]:
     return count, total
 
 
-def averages(count: FloatArray, total: FloatArray) -> FloatArray:
-    """Return the mean score of each item, NaN without a score."""
-    average: FloatArray = np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
-    return average
-
-
 def scored_groups(scored: Parts) -> tuple[IntArray, BoolArray]:
     """Return the component of each item, and whether a reviewer of each component has two scores or more.
 

@@ -206,26 +206,6 @@ class Sums(NamedTuple):
     likeness: float
 
 
-class Shared(NamedTuple):
-    """What every part needs for a sweep beside papers.
-
-    Hyperparameters, the gauge that its sites have not seen, kappa / dbar, and damping.
-    """
-
-    population: Population
-    gauge: Gauge
-    strength: float
-    damping: float
-
-
-class Swept(NamedTuple):
-    """Result of a sweep over a part: sums, also of moments, shapes (); moments of each reviewer in the last one."""
-
-    sums: Sums
-    total: Moments
-    moments: Moments | None
-
-
 def reset_part(state: PartState, _: Vectors, population: Population) -> tuple[Vectors, None]:
     """Set the state of a part to that before the first sweep."""
     state.sites.precision[:] = FIRST_PRECISION
@@ -240,14 +220,16 @@ def reset_part(state: PartState, _: Vectors, population: Population) -> tuple[Ve
     return (), None
 
 
-def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vectors, Swept]:
+def sweep_part(
+    state: PartState, vectors: Vectors, population: Population, gauge: Gauge, strength: float, damping: float
+) -> tuple[Vectors, tuple[Sums, Moments, Moments | None]]:
     """Update the sites and nodes of a part in place.
 
-    ``vectors``: precision and shift of each paper; returns sums of the sites by paper: precision and shift, and of the
-    similarity of papers.
+    ``vectors``: precision and shift of each paper; ``gauge``: what its sites have not seen; ``strength``: kappa / dbar.
+    Returns sums of the sites by paper, precision and shift, and of the similarity of papers; sums of the part, also of
+    moments; and in the last sweep, without ``damping``, the moments of each reviewer.
     """
     items = Items(*vectors)
-    population = shared.population
     nodes = state.nodes
     load = state.load
     size = items.precision.size
@@ -265,28 +247,28 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
     hyper = population.hyper
     moments = Moments(*np.zeros((len(Moments._fields), load.size)))
     sites = Items(*np.zeros((2, size)))
-    step_reviewers(state.part, state.sites, nodes, items, hyper, shared.gauge, shared.damping, sites, moments)
+    step_reviewers(state.part, state.sites, nodes, items, hyper, gauge, damping, sites, moments)
     state.squares[:] = moments.squares
     state.information[:] = moments.information
 
     # Without similarity its expected squares are computed only where the state is final.
-    likeness = Items(*np.zeros((2, size if shared.strength else 0)))
+    likeness = Items(*np.zeros((2, size if strength else 0)))
     evidence = 0.0
     squares = 0.0
-    if shared.strength or not shared.damping:
+    if strength or not damping:
         evidence, squares = step_likeness(
             state.part,
             state.sites,
             items,
             hyper.prior,
-            shared.strength,
-            shared.gauge,
-            shared.damping,
+            strength,
+            gauge,
+            damping,
             likeness,
         )
     total = Moments(*(np.asarray(value.sum()) for value in moments))
     sums = _sums(moments, load, nodes.noise, population, evidence, squares)
-    return (*sites, *likeness), Swept(sums, total, None if shared.damping else moments)
+    return (*sites, *likeness), (sums, total, None if damping else moments)
 
 
 def _sums(
@@ -440,13 +422,13 @@ class Sweeps:
         known = self.problem.known
         population = self.population
         self.strength = population.kappa / self.spectrum.diagonal if self.spectrum is not None else 0.0
-        shared = Shared(population, self.gauge, self.strength, damping)
-        totals, swept = self.problem.parts.map(sweep_part, self.items, shared)
+        totals, swept = self.problem.parts.map(sweep_part, self.items, population, self.gauge, self.strength, damping)
         self.sites = Items(*totals[:2])
         self.likeness = Items(*totals[2:]) if self.strength else Items(*np.zeros((2, known.size)))
-        self.sums = Sums(*np.sum([part.sums for part in swept], axis=0).tolist())
-        self.total = Moments(*np.sum([part.total for part in swept], axis=0))
-        self.moments = [part.moments for part in swept if part.moments is not None]
+        sums, total, moments = zip(*swept, strict=True)
+        self.sums = Sums(*np.sum(sums, axis=0).tolist())
+        self.total = Moments(*np.sum(total, axis=0))
+        self.moments = [of_part for of_part in moments if of_part is not None]
 
         precision = self.items.precision[known]
         shift = self.items.shift[known]
