@@ -25,9 +25,9 @@ cdef class Face:
     cdef double[::1] share
     cdef int64_t[::1] nodes
     cdef double[::1] pivot, link
-    cdef uint8_t[::1] known
     cdef const int64_t[::1] begin
     cdef double[::1] block
+    cdef uint8_t[::1] known
 
 cdef class Levels:
     cdef readonly double[::1] score, value, weight, fit, share
@@ -43,9 +43,10 @@ cdef void advance(int64_t start, int64_t n, double step, Levels levels) noexcept
 cdef int64_t entering(int64_t n, int64_t start, Levels levels) noexcept nogil
 cpdef void project_chains(Table table, Face face, Levels levels, const double[::1] x, double[::1] perceived)
 cdef int64_t read_levels(int64_t j, Table table, Face face, Levels levels) noexcept nogil
-@cython.locals(changed=cython.bint)
-cdef bint write_face(int64_t j, int64_t n, int64_t nodes, Table table, Face face, Levels levels) noexcept nogil
+cdef void write_face(int64_t j, int64_t n, int64_t nodes, Table table, Face face, Levels levels) noexcept nogil
 cdef void write_block(int64_t j, Table table, Face face, Levels levels) noexcept nogil
+@cython.locals(bent=cython.bint)
+cdef bint stays(int64_t j, Table table, Face face, Levels levels) noexcept nogil
 cpdef void project_bent(Table table, Face face, Levels levels, const double[::1] x, double[::1] perceived)
 @cython.locals(linear=cython.bint, free=cython.bint)
 cpdef (double, double) distances(

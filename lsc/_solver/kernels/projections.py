@@ -60,11 +60,11 @@ class Face:
     nodes: IntArray
     pivot: FloatArray
     link: FloatArray
-    known: BoolArray  # Whether the line is known, once there was a projection
     # With few reviews, ``block`` is identity minus the projector, the entry of reviews a and b at
-    # ``begin[j] + a * size + b``
+    # ``begin[j] + a * size + b``, valid if ``known``
     begin: IntArray
     block: FloatArray
+    known: BoolArray
 
 
 @dataclass(eq=False, repr=False)
@@ -110,9 +110,9 @@ def first_face(table: Table) -> Face:
         nodes=np.zeros(reviewers, dtype=np.int64),
         pivot=np.ones(reviews),
         link=np.zeros(reviews),
-        known=np.zeros(reviewers, dtype=np.bool_),
         begin=begin,
         block=np.zeros(begin[reviewers]),
+        known=np.zeros(reviewers, dtype=np.bool_),
     )
 
 
@@ -372,32 +372,23 @@ def read_levels(j: int, table: Table, face: Face, levels: Levels) -> int:
     return n
 
 
-def write_face(j: int, n: int, nodes: int, table: Table, face: Face, levels: Levels) -> bool:
-    """Write the projection of a reviewer; if the bends have changed, also these, the nodes and their factors."""
+def write_face(j: int, n: int, nodes: int, table: Table, face: Face, levels: Levels) -> None:
+    """Write the bends, the nodes and their factors, and the projection of a reviewer."""
     start = table.start[j]
     size = table.start[j + 1] - start
-    changed = not face.known[j]
-    face.known[j] = True
-    for level in range(n):
-        if face.bent[start + level] != levels.bent[level]:
-            face.bent[start + level] = levels.bent[level]
-            changed = True
-    sign = -1.0 if table.kind[j] == CONCAVE else 1.0
-    for r in range(size):
-        level = levels.level[r]
-        levels.projection[r] = sign * (levels.fit[level] + table.lower[j] * levels.score[level])
-    if not changed:
-        return False
     face.nodes[j] = nodes
     face.changed[j] = True
     for k in range(nodes):
         face.pivot[start + k] = levels.pivot[k]
         face.link[start + k] = levels.link[k]
+    for level in range(n):
+        face.bent[start + level] = levels.bent[level]
+    sign = -1.0 if table.kind[j] == CONCAVE else 1.0
     for r in range(size):
         level = levels.level[r]
         face.node[start + r] = levels.node[level]
         face.share[start + r] = levels.share[level]
-    return True
+        levels.projection[r] = sign * (levels.fit[level] + table.lower[j] * levels.score[level])
 
 
 def write_block(j: int, table: Table, face: Face, levels: Levels) -> None:
@@ -430,6 +421,66 @@ def write_block(j: int, table: Table, face: Face, levels: Levels) -> None:
                     face.block[begin + r * size + c] -= part * levels.gap[c]
 
 
+def stays(j: int, table: Table, face: Face, levels: Levels) -> bool:
+    """Project a reviewer on the previous face; returns whether this is the projection on the set.
+
+    Optimality: the line bends the right way at its bends, and no other bend has a wrong multiplier, the conditions that
+    :func:`fit_concave` ends with. One product with a small matrix; most faces do not change between points.
+    """
+    start = table.start[j]
+    size = table.start[j + 1] - start
+    at = face.begin[j]
+    middle = levels.quality[0]
+    scale = 0.0
+    for r in range(size):
+        levels.value[r] = levels.quality[r] - middle - table.lower[j] * table.score[start + r]
+    for r in range(size):
+        total = 0.0
+        for c in range(size):
+            total += face.block[at + c] * levels.value[c]
+        at += size
+        levels.gap[r] = total
+        scale += fabs(total)
+        levels.projection[r] = levels.quality[r] - total
+    # Levels by ascending score for convex reviewers, descending with both axes negated for concave ones.
+    sign = 1.0
+    q = 0
+    last = size - 1
+    step = 1
+    if table.kind[j] == CONCAVE:
+        sign = -1.0
+        q = size - 1
+        last = 0
+        step = -1
+    width = fabs(table.score[start + last] - table.score[start + q])
+    rounding = ROUNDING * (scale + fabs(levels.value[last] - levels.value[q])) * width
+    level = start
+    bent = False
+    height = 1.0
+    before = INFINITY
+    multiplier = 0.0
+    below = 0.0
+    for _ in range(1, size):
+        r = q + step
+        below += levels.gap[q]
+        dy = table.score[start + r] - table.score[start + q]
+        if dy != 0.0:
+            # The multiplier where the line does not bend, the change of slope where it does.
+            multiplier -= below * dy
+            rise = sign * (levels.value[r] - levels.gap[r] - levels.value[q] + levels.gap[q])
+            dy *= sign
+            if bent and before * dy <= rise * height:
+                return False
+            level += 1
+            bent = face.bent[level] > 0
+            before = rise
+            height = dy
+            if not bent and multiplier > rounding:
+                return False
+        q = r
+    return not (bent and before <= 0.0)
+
+
 def project_bent(table: Table, face: Face, levels: Levels, x: FloatArray, perceived: FloatArray) -> None:
     """Project convex and concave reviewers on broken lines.
 
@@ -443,10 +494,13 @@ def project_bent(table: Table, face: Face, levels: Levels, x: FloatArray, percei
             size = table.start[j + 1] - start
             for r in range(size):
                 levels.quality[r] = x[table.item[start + r]]
-            n = read_levels(j, table, face, levels)
-            nodes = fit_concave(n, levels)
-            if write_face(j, n, nodes, table, face, levels) and face.begin[j + 1] > face.begin[j]:
-                write_block(j, table, face, levels)
+            if not (face.known[j] and stays(j, table, face, levels)):
+                n = read_levels(j, table, face, levels)
+                nodes = fit_concave(n, levels)
+                write_face(j, n, nodes, table, face, levels)
+                if face.begin[j + 1] > face.begin[j]:
+                    write_block(j, table, face, levels)
+                    face.known[j] = True
             for r in range(size):
                 perceived[start + r] = levels.projection[r]
 
