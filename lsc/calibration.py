@@ -397,17 +397,15 @@ def calibrate(
         1.0 / programme.median_lower,
         _fixed_units(programme, group),
     )
-    return Calibration(
-        reviews=reviews,
-        quality=np.where(np.isfinite(average), reported.apply(best.quality, group), np.nan),
-        method="lsc",
-        hypothesis=_name(hypothesis),
-        objective=best.objective,
-        status=CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE,
-        message=best.message,
-        iterations=best.iterations,
-        solution=Solution(programme, row, best.quality, best.perceived, group, reported),
-    )
+    quality = np.where(np.isfinite(average), reported.apply(best.quality, group), np.nan)
+    solution = Solution(programme, row, best.quality, best.perceived, group, reported)
+    return Calibration(reviews, quality, "lsc", _name(hypothesis), *_outcome(best), solution)
+
+
+def _outcome(best: Minimiser) -> tuple[float, CalibrationStatus, str, int]:
+    """Return objective, status, message and iterations of a solver."""
+    status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
+    return best.objective, status, best.message, best.iterations
 
 
 def _expect_one_unit(programme: Programme) -> None:
@@ -553,19 +551,10 @@ def calibrate_parts(
     references = np.zeros(count.size, np.bool_)
     fixed = linked & line.fixes_unit
     scale = reporting_scale(best.quality, average, spread, group, references, 1.0 / lower, fixed)
-    status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
+    quality = np.where(count > 0, scale.apply(best.quality, group), np.nan)
+    no_solution: Any = None
     return PartedCalibration(
-        reviews=table,
-        quality=np.where(count > 0, scale.apply(best.quality, group), np.nan),
-        method="lsc",
-        hypothesis=line.name,
-        objective=best.objective,
-        status=status,
-        message=best.message,
-        iterations=best.iterations,
-        solution=None,  # type: ignore[arg-type]
-        average=average,
-        group=group,
+        table, quality, "lsc", line.name, *_outcome(best), no_solution, average=average, group=group
     )
 
 
