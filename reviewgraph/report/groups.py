@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import first_labels
 from reviewgraph._base.text import listed
 from reviewgraph.graph.components import by_size
@@ -85,6 +86,11 @@ class Map:
     papers: Sequence[str]
     links: IntArray
     extra: IntArray
+
+    def on(self, ax: Any, worded: Any) -> None:
+        """Refuse axes: places on a map have no unit."""
+        message = "plot: the map of groups has no axes, and is drawn as SVG alone; write it with save('map.svg')"
+        raise InputError(message)
 
     @cached_property
     def spread(self) -> FloatArray:
