@@ -306,7 +306,7 @@ BESIDE = [
     Trap("two columns of 0 and 1", in_conflict(np.eye(2, dtype=int)), error="a matrix without labels"),
     Trap("conflicts as nested lists", in_conflict(CONFLICTS.tolist()), error="expected .*pairs"),
     Trap("conflicts as a wide data frame", in_conflict(LABELLED), error="no reviewer column"),
-    Trap("an array of loads", over(np.array([1, 2, 2, 2, 2, 2])), error="numbers alone may be in another order"),
+    Trap("an array of loads", over(np.array([1, 2, 2, 2, 2, 2])), error="numbers without labels"),
     Trap("a Series of loads by reviewer", over(pd.Series({"r1": 2, "r0": 1})), ["r0"]),
     Trap("a Series of loads without labels", over(pd.Series([1, 2, 2, 2, 2, 2])), error="default index 0 to 5"),
     Trap(

@@ -357,11 +357,17 @@ def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
             warnings.simplefilter("ignore")  # told before
             return solve(**{**problem, "alternates": 0, **changes})
 
+    def reaches(name: str) -> bool:
+        """Whether there is an assignment at a level: one for certain first, since many of a lottery take long."""
+        if params["max_probability"] and not trial(target=name, max_probability=None).status.reached:
+            return False
+        return trial(target=name).status.reached
+
     names = [aim.name for aim in aims()]
     lower = names[names.index(params["target"]) + 1 :]
-    if lower and trial(target=lower[-1]).status.reached:
+    if lower and reaches(lower[-1]):
         levels = lower if len(problem["items"]) <= TRIED else lower[-1:]
-        target = next(name for name in levels if name == lower[-1] or trial(target=name).status.reached)
+        target = next(name for name in levels if name == lower[-1] or reaches(name))
         again = session.again({*REPORTED, "target"})
         why = "all demands can be met without a level" if target == names[-1] else "this lower level can be reached"
         return [Next.of("assign", again, f"--target {target}", why=why)]

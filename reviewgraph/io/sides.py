@@ -225,9 +225,10 @@ def _rows(table: Any, name: str, expected: str, size: int) -> list[Any]:
     rows = (table.tolist() if hasattr(table, "tolist") else list(table)) if several else [table]
     if not several or (size and not _are_rows(rows, size)):
         wrong = next((row for row in rows if not _are_rows([row], size)), rows[0])
-        alone = isinstance(wrong, Real) and several
-        remedy = "numbers alone may be in another order: give each its label, as by dict(zip(labels, numbers))"
-        raise refused(name, expected, repr(wrong), *([remedy] if alone else []))
+        if isinstance(wrong, Real) and several:
+            remedy = "they may be in another order: give each its label, as by dict(zip(labels, numbers))"
+            raise refused(name, expected, f"{counted(len(rows), 'number')} without labels", remedy)
+        raise refused(name, expected, repr(wrong))
     return rows
 
 
