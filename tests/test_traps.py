@@ -320,8 +320,8 @@ BESIDE = [
     Trap("negative loads", assigned(load=dict.fromkeys(range(6), -1)), error="0 or more, found -1"),
     Trap("loads that are not whole numbers", assigned(load=dict.fromkeys(range(6), 2.5)), error="whole number"),
     Trap("a load of NaN", assigned(load=dict.fromkeys(range(6), np.nan)), error="whole number"),
-    Trap("an array of demands", assigned(demand=np.array([2, 2, 2, 1])), error="numbers alone"),
-    Trap("a list of capacities", planned(capacity=[1, 1, 1, 1]), error="numbers alone"),
+    Trap("an array of demands", assigned(demand=np.array([2, 2, 2, 1])), error="numbers without labels"),
+    Trap("a list of capacities", planned(capacity=[1, 1, 1, 1]), error="numbers without labels"),
     Trap("a Series of capacities without labels", planned(capacity=pd.Series([1, 1, 1, 1])), error="default index"),
     Trap(
         "capacities as floats",
