@@ -383,7 +383,7 @@ def kill(client: Any) -> None:
     os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_worker_that_dies_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = conference(1, n_reviewers=20)
     whole = lsc.posterior(read_reviews(written(tmp_path, rows)))

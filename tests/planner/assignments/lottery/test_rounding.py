@@ -10,7 +10,7 @@ from planner import AtMost
 from planner._assign.marginals import UNITS, best_marginals, limits_of, support_of
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.lottery.test_marginals import problems
-from tests.trials import examples, trials
+from tests.trials import examples, sampled, trials
 
 
 def drawn(problem, units, rng):
@@ -49,7 +49,7 @@ CASES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sampled(CASES, ["thirds", "one in ten thousand"]))
 def test_frequencies_are_the_probabilities(case):
     pairs, units, n, m = CASES[case]
     table, units, count = np.array(pairs), np.array(units), trials(800)
