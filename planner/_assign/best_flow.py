@@ -173,7 +173,6 @@ def missing_reviews(problem: Problem, clock: Clock) -> IntArray | None:
     limits = panels._replace(
         start=np.append(panels.start, np.full(most, panels.start[-1])),
         least=np.zeros_like(panels.least),
-        different=np.zeros_like(panels.different),
     )
     extended = replace(
         problem,

@@ -134,13 +134,13 @@ class Programmed:
         relaxation = self.relaxation
         self.best = float(relaxation.value @ relaxation.z)
         self.cost = np.zeros(self.net.assigned.size)
-        self.cost[self.pairs] = np.maximum(-relaxation.reduced()[: self.pairs.size], 0) * UNITS
+        self.cost[self.pairs] = np.maximum(-relaxation.reduced(), 0) * UNITS
         self._put(self._solved())
 
     def total(self) -> float:
         """Return the negative value of the pairs beside given ones, as the programme has it: equal where that is."""
         programme = self.relaxation.programme
-        return -programme.worth(programme.choice(np.asarray(self.net.assigned, np.bool_)[self.pairs]))
+        return -programme.worth(np.asarray(self.net.assigned, np.bool_)[self.pairs])
 
     def losses(self, pairs: IntArray) -> FloatArray:
         return self.cost[pairs]
@@ -177,8 +177,7 @@ class Programmed:
         lower = locked & assigned
         lower[np.searchsorted(self.pairs, taken)] = True
         upper = lower | ~locked
-        size = self.pairs.size
-        moved = np.flatnonzero((lower != relaxation.lower[:size]) | (upper != relaxation.upper[:size]))
+        moved = np.flatnonzero((lower != relaxation.lower) | (upper != relaxation.upper))
         relaxation.bounds(moved, lower[moved].astype(float), upper[moved].astype(float))
         relaxation.solve(priced=priced)
 

@@ -52,7 +52,7 @@ def through_rules(problem: Problem, unit: int = UNITS) -> Via:
 def all_through(problem: Problem) -> bool:
     """Whether the flow represents all rules on panels, so that draws obey them."""
     others = np.setdiff1d(np.flatnonzero(_limited(problem)), _parted(problem))
-    return not problem.panels.different.any() and not others.size
+    return not others.size
 
 
 def _limited(problem: Problem) -> BoolArray:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.rows import programme_of
+from planner._assign.rows import presence, programme_of
 from planner.solving import simplex_work, solve_within
 from reviewgraph._base import ranks
 
@@ -267,14 +267,13 @@ class Relaxation:
         Afterwards ``short`` is 0 if it succeeded. The caller frees the columns.
         """
         fixed: list[IntArray] = []
-        pairs = self.programme.pairs.size
         while self.short == 0:
-            part = self.z[:pairs]
-            fractional = np.flatnonzero((part > WHOLE) & (part < 1 - WHOLE))
+            fractional = np.flatnonzero((self.z > WHOLE) & (self.z < 1 - WHOLE))
             if not fractional.size:
                 break
-            order = np.argsort(-part[fractional], kind="stable")
-            best = fractional[order[: max(1, fractional.size // 20, np.count_nonzero(part[fractional] > NEARLY))]]
+            share = self.z[fractional]
+            order = np.argsort(-share, kind="stable")
+            best = fractional[order[: max(1, fractional.size // 20, np.count_nonzero(share > NEARLY))]]
             self.bounds(best, 1.0, 1.0)
             self.solve(priced=False)
             # Where the other columns that are in do not allow that, others may; else the first alone, else without it.
@@ -290,7 +289,7 @@ class Relaxation:
 
     def chosen(self) -> BoolArray:
         """Return the columns of a whole solution, shape (C,)."""
-        return self.programme.choice(self.z > 0.5)
+        return np.asarray(self.z > 0.5)
 
 
 def relaxation_of(problem: Problem, chosen: BoolArray, clock: Clock, *, seed: int = 0) -> Relaxation | None:
@@ -305,15 +304,13 @@ def relaxation_of(problem: Problem, chosen: BoolArray, clock: Clock, *, seed: in
 
 def first_columns(problem: Problem, programme: Programme, chosen: BoolArray) -> BoolArray:
     """Return the columns that a relaxation starts with: of an assignment, and the best of each paper and reviewer."""
-    start = np.ones(programme.value.size, np.bool_)
     pairs = programme.pairs
-    if programme.value.size > FEW:
-        value = problem.worth[pairs]
-        near = chosen[pairs]
-        near |= ranks(problem.item[pairs], value) < START
-        near |= ranks(problem.reviewer[pairs], value) < START_OF_REVIEWER
-        start[: pairs.size] = near
-    return start
+    if pairs.size <= FEW:
+        return np.ones(pairs.size, np.bool_)
+    value = problem.worth[pairs]
+    near = chosen[pairs] | (ranks(problem.item[pairs], value) < START)
+    near |= ranks(problem.reviewer[pairs], value) < START_OF_REVIEWER
+    return near
 
 
 # Whole choices, over the columns that prices leave open.
@@ -471,24 +468,8 @@ def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
 
 
 def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Return items with too few reviewers of a panel group, or of too few different groups of an attribute."""
-    panels = problem.panels
-    count = presence(problem, chosen)
-    few = (count < panels.least).any(axis=1) | (_different(problem, count) < panels.different).any(axis=1)
-    return np.flatnonzero(few & problem.bound)
-
-
-def presence(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Return the number of reviewers of each panel group on each item, shape (N, G)."""
-    pairs = np.flatnonzero(chosen)
-    return problem.panels.counts(problem.reviewer[pairs], problem.item[pairs], problem.n_items)
-
-
-def _different(problem: Problem, count: IntArray) -> IntArray:
-    """Return the number of different groups of each attribute on each item, shape (N, A)."""
-    panels = problem.panels
-    of_attribute = panels.attribute[:, np.newaxis] == np.arange(panels.n_attributes)
-    return np.asarray((count > 0).astype(np.int64) @ of_attribute.astype(np.int64))
+    """Return items with too few reviewers of a panel group."""
+    return np.flatnonzero((presence(problem, chosen) < problem.panels.least).any(axis=1) & problem.bound)
 
 
 def objective(problem: Problem, chosen: BoolArray) -> float:
@@ -498,7 +479,7 @@ def objective(problem: Problem, chosen: BoolArray) -> float:
 
 def depends_on_rules(problem: Problem) -> bool:
     """Whether it matters for some pair which others are assigned on its paper."""
-    return problem.panels.binding or problem.least_score is not None
+    return problem.panels.n_groups > 0 or problem.least_score is not None
 
 
 def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int) -> bool:
@@ -519,14 +500,8 @@ def may_replace(problem: Problem, chosen: BoolArray, entering: int, leaving: int
         np.bincount(panels.of(problem.reviewer[pairs], problem.item[pairs])[1], minlength=panels.n_groups)
         for pairs in (np.append(staying, leaving), after)
     )
-    kinds_before, kinds = (
-        np.bincount(panels.attribute[count > 0], minlength=panels.n_attributes) for count in (before, later)
-    )
-    return bool(
-        (later <= np.maximum(before, panels.most[item])).all()
-        and (later >= np.minimum(before, panels.least[item])).all()
-        and (kinds >= np.minimum(kinds_before, panels.different[item])).all()
-    )
+    within = (later <= np.maximum(before, panels.most[item])) & (later >= np.minimum(before, panels.least[item]))
+    return bool(within.all())
 
 
 class PanelSolution(NamedTuple):

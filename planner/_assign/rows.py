@@ -38,27 +38,18 @@ class Rows(NamedTuple):
 class Programme(NamedTuple):
     """Choose among ``pairs``, given the rest of an assignment, so that all ``rows`` hold and ``value`` is maximal.
 
-    Columns are whole numbers from 0 to 1: the pairs and then, where different groups count, one for each group that an
-    item may come to have. ``brought`` holds such a column and a pair that brings the group, for every such pair.
+    Each pair is a column, a whole number from 0 to 1.
     """
 
     pairs: IntArray
     rows: tuple[Rows, ...]
     value: FloatArray
-    brought: tuple[IntArray, IntArray]
 
     def assigned(self, picked: BoolArray, beside: BoolArray) -> BoolArray:
         """Return the assignment of a choice of columns beside fixed pairs, shape (P,)."""
         chosen = beside.copy()
-        chosen[self.pairs] = picked[: self.pairs.size]
+        chosen[self.pairs] = picked
         return chosen
-
-    def choice(self, picked: BoolArray) -> BoolArray:
-        """Return the columns of a choice of pairs, the first ones: groups are there where a pair brings them."""
-        picked = np.append(picked[: self.pairs.size], np.zeros(self.value.size - self.pairs.size, np.bool_))
-        column, pair = self.brought
-        picked[column[picked[pair]]] = True
-        return picked
 
     def matrix(self) -> tuple[Any, FloatArray, FloatArray]:
         """Return all rows as one sparse matrix, and their bounds, scaled to a largest weight of 1.
@@ -95,11 +86,9 @@ def programme_of(problem: Problem) -> Programme | None:
 
     .. math::
         \sum_{p \ni i} z_p = d_i, \quad l_j - o_j \le \sum_{p \ni j} z_p \le u_j - o_j, \quad
-        l_{ig} \le \sum_{p \ni i, g} z_p \le u_{ig}, \quad y_{ig} \le \sum_{p \ni i, g} z_p, \quad
-        \sum_{g \in a} y_{ig} \ge k_{ia}
+        l_{ig} \le \sum_{p \ni i, g} z_p \le u_{ig}
 
-    for items i, reviewers j with o given reviews, panel groups g and attributes a of which k
-    different groups are required; given pairs count. The value is that of pairs.
+    for items i, reviewers j with o given reviews, and panel groups g; given pairs count. The value is that of pairs.
     """
     pairs = np.flatnonzero(~problem.given & problem.able)
     item = problem.item[pairs]
@@ -117,13 +106,12 @@ def programme_of(problem: Problem) -> Programme | None:
     demands = _compact(item, column, demand, demand)
     loads = _compact(reviewer, column, least, load)
     floors = under_floors(problem, pairs, np.where(problem.served, problem.floor, NO_FLOOR))
-    rows = demands, loads, *panels.rows, floors
+    rows = demands, loads, *panels, floors
     if any((part.low > part.high).any() for part in rows):
         return None
-    value = np.append(problem.worth[pairs], np.zeros(panels.more))
-    # Weights of what comes before affinity leave no room for that.
-    value = rounded(value) if problem.concerns is None else value
-    return Programme(pairs, tuple(part for part in rows if part.low.size) or rows[:1], value, panels.brought)
+    # Weights of what comes before affinity leave no room for rounding.
+    value = rounded(problem.worth[pairs]) if problem.concerns is None else problem.worth[pairs]
+    return Programme(pairs, tuple(part for part in rows if part.low.size) or rows[:1], value)
 
 
 def rounded(value: FloatArray) -> FloatArray:
@@ -140,82 +128,34 @@ def rounded(value: FloatArray) -> FloatArray:
     return np.asarray(np.rint(value / step) * step)
 
 
-class PanelRows(NamedTuple):
-    """The rules on panels as rows, the number of further columns, and the pairs that bring each."""
-
-    rows: tuple[Rows, ...]
-    more: int
-    brought: tuple[IntArray, IntArray]
-
-
-def panel_rows(problem: Problem, pairs: IntArray) -> PanelRows | None:
-    """Write down the rules on the reviewers of an item; None where too few pairs could satisfy them."""
+def panel_rows(problem: Problem, pairs: IntArray) -> tuple[Rows, Rows] | None:
+    """Write down minimums, with their limits, and limits alone of panel groups on items; None if pairs are too few."""
     panels = problem.panels
-    bound = problem.bound
     size = max(panels.n_groups, 1)
-    # A cell is a paper and a panel group: the number of given pairs there, and the columns that could be.
+    given = presence(problem, problem.given)
+    # A cell is a paper and a panel group: its number of given pairs, and of the columns that could be.
     place, group = panels.of(problem.reviewer[pairs], problem.item[pairs])
-    mine = bound[problem.item[pairs[place]]]
-    cell = (problem.item[pairs[place]] * size + group)[mine]
+    mine = problem.bound[problem.item[pairs[place]]]
+    cells, row = np.unique((problem.item[pairs[place]] * size + group)[mine], return_inverse=True)
     place = place[mine]
-    stand = np.flatnonzero(problem.given & bound[problem.item])
-    there, held = panels.of(problem.reviewer[stand], problem.item[stand])
-    taken, have = np.unique(problem.item[stand[there]] * size + held, return_counts=True)
-    cells, row = np.unique(cell, return_inverse=True)
-    item = cells // size
-    kind = cells % size
-    # A group that an item lacks must be among its cells.
-    lacking_item, lacking_group = np.nonzero((panels.least > 0) & bound[:, np.newaxis])
-    missing = np.setdiff1d(lacking_item * size + lacking_group, cells)
-    given = _counts(cells, taken, have)
-    if (_counts(missing, taken, have) < panels.least[missing // size, missing % size]).any():
-        return None
+    cell = np.divmod(cells, size)
+    low = np.maximum(panels.least[cell] - given[cell], 0)
+    high = np.maximum(panels.most[cell] - given[cell], 0)
     could = np.bincount(row, minlength=cells.size)
-    low = np.maximum(panels.least[item, kind] - given, 0)
-    high = np.maximum(panels.most[item, kind] - given, 0)
-    if (could < low).any():
+    # A group that an item lacks must be among its cells.
+    lacking = (given < panels.least) & problem.bound[:, np.newaxis]
+    if (could < low).any() or np.count_nonzero(lacking) > np.count_nonzero(low):
         return None
-    # Minimums with their limits, and limits alone.
     needed = (low > 0)[row]
     limited = ((low == 0) & (high < could))[row]
-    rows = [
-        _compact(row[needed], place[needed], low, high),
-        _compact(row[limited], place[limited], low, high)._replace(lazy=True),
-    ]
-    # Columns for groups that an item may come to have; one is present only where one of its pairs is: y - sum z <= 0.
-    owner = panels.attribute[kind] if cells.size else np.empty(0, np.int64)
-    new = np.flatnonzero((panels.different[item, owner] > 0) & (given == 0))
-    column = np.full(cells.size, -1)
-    column[new] = pairs.size + np.arange(new.size)
-    member = np.flatnonzero(column[row] >= 0)
-    brought = column[row[member]], place[member]
-    bringing = Rows(
-        np.concatenate([np.arange(new.size), brought[0] - pairs.size]),
-        np.concatenate([column[new], brought[1]]),
-        np.full(new.size, -pairs.size),
-        np.zeros(new.size, np.int64),
-        np.concatenate([np.ones(new.size, np.int64), np.full(member.size, -1)]),
-    )
-    rows.append(bringing)
-    # The different groups of an attribute that each item lacks.
-    for attribute in np.flatnonzero(panels.different.any(axis=0)).tolist():
-        of_attribute = panels.attribute[taken % size] == attribute
-        present = np.bincount(taken[of_attribute] // size, minlength=problem.n_items)
-        lack = np.where(bound, np.maximum(panels.different[:, attribute] - present, 0), 0)
-        ours = new[owner[new] == attribute]
-        within_reach = np.bincount(item[ours], minlength=problem.n_items)
-        if (within_reach < lack).any():
-            return None
-        rows.append(_compact(item[ours], column[ours], lack, within_reach))
-    return PanelRows(tuple(rows), new.size, brought)
+    minimums = _compact(row[needed], place[needed], low, high)
+    return minimums, _compact(row[limited], place[limited], low, high)._replace(lazy=True)
 
 
-def _counts(cells: IntArray, taken: IntArray, have: IntArray) -> IntArray:
-    """Return the counts ``have`` of the cells ``taken``, which are sorted, at some cells; 0 at others."""
-    counts = np.zeros(cells.size, np.int64)
-    present = np.isin(cells, taken)
-    counts[present] = have[np.searchsorted(taken, cells[present])]
-    return counts
+def presence(problem: Problem, chosen: BoolArray) -> IntArray:
+    """Return the number of reviewers of each panel group on each item, shape (N, G)."""
+    pairs = np.flatnonzero(chosen)
+    return problem.panels.counts(problem.reviewer[pairs], problem.item[pairs], problem.n_items)
 
 
 def under_floors(problem: Problem, pairs: IntArray, floor: IntArray) -> Rows:

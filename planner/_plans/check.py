@@ -133,10 +133,6 @@ def plain_panels(people: Any) -> Iterable[PanelRule]:
             if most:
                 groups_of = {name: (group,) for name, held in mine.items() if group in held}
                 yield PanelRule(PanelRule.at_most, people.ruled.kind(group), f"most {group}", groups_of, most, group)
-        column = panels.different[:, attribute].tolist()
-        different = {str(item): number for item, number in enumerate(column) if number}
-        if different:
-            yield PanelRule(PanelRule.at_least, "different", str(attribute), mine, different)
 
 
 def _names(pairs: Iterable[Iterable[int]] | IntArray) -> list[Pair]:

@@ -124,8 +124,8 @@ def _solve(task: Task, pairs: IntArray, preferred: IntArray, clock: Clock) -> Co
     return Cover(chosen, proved, solution.status == INFEASIBLE)
 
 
-def waived(task: Task, clock: Clock) -> tuple[IntArray, IntArray, IntArray] | None:
-    """Return what items must do without: the fewest reviews, members and values in all, as evenly as possible.
+def waived(task: Task, clock: Clock) -> tuple[IntArray, IntArray] | None:
+    """Return what items must do without: the fewest reviews and members in all, as evenly as possible.
 
     None if no solution is found in time. Takes the time of :func:`cover`.
     """
@@ -136,18 +136,18 @@ def waived(task: Task, clock: Clock) -> tuple[IntArray, IntArray, IntArray] | No
     cell = np.concatenate(programme.lacking)
     if not cell.size:
         return None
-    kind = np.repeat(np.arange(3), [part.size for part in programme.lacking])
+    kind = np.repeat(np.arange(2), [part.size for part in programme.lacking])
     rank = ranks(kind * (1 + cell.max()) + cell, np.arange(cell.size)[::-1])
     goal = np.append(np.zeros(len(pairs)), 1.0 + rank.sum() + rank)
     solution = programme.solve(goal, clock)
     if solution.x is None:
         return None
     missing = solution.x[len(pairs) : goal.size] > HALF
-    each, members, different = (
+    each, members = (
         np.bincount(cell[missing & (kind == number)], minlength=part.size) for number, part in enumerate(needs.cells)
     )
     reviews = np.maximum(needs.reviews - (needs.each - each), 0)
-    return reviews, members.reshape(needs.members.shape), different.reshape(needs.different.shape)
+    return reviews, members.reshape(needs.members.shape)
 
 
 # Why items cannot get the reviews that they need: counts that can be verified by hand.
@@ -158,38 +158,33 @@ REMEDY = "raise loads or limits, lower what every paper must have, or ask more p
 def why_uncovered(task: Task) -> list[str]:
     """Name papers that need more than their possible readers can give together: a minimum cut (Hall's condition).
 
-    Members of each panel group, new values of each attribute, and reviews under the limits of each attribute are
-    demands of their own. Empty if each of them can be met alone.
+    Members of each panel group, and reviews under the limits of each attribute, are demands of their own. Empty if each
+    of them can be met alone.
     """
     pairs = short_pairs(task)
     needs = task.needs
     people = task.constraints.people
-    panels = people.panels
     N = task.n_items
-    G = panels.n_groups
+    G = people.panels.n_groups
     pair, group = people.groups_of(pairs[:, 0], pairs[:, 1])
     # A review takes the place of its panel group on the item, or one of the item.
     alone = N * G + pairs[:, 1]
-    table = task.table(no_pairs())
     most = np.append(np.full(N * G, N), task.room)
-    free = np.append(np.maximum(people.free(table), 0).ravel(), task.room)
-    fresh = np.append((people.counts(table) == 0).ravel().astype(np.int64), task.room)
+    free = np.append(np.maximum(people.free(task.table(no_pairs())), 0).ravel(), task.room)
     reasons = []
     for number in np.flatnonzero(needs.members.any(axis=0)).tolist():
         members = pair[group == number]
         kind = partial(people.ruled.kind, number, what="review")
         reasons.append(_shortage(task, pairs[members], alone[members], most, needs.members[:, number], kind))
     limited = [(alone, "")]
-    for number, name in enumerate(people.attribute_names):
-        mine = panels.attribute[group] == number
+    for number, name in enumerate(people.ruled.names):
+        mine = people.panels.attribute[group] == number
         # A reviewer of several values takes several places: then a count proves nothing.
         if np.bincount(pair[mine], minlength=1).max() > 1:
             continue
         own = pair[mine]
         place = alone.copy()
         place[own] = pairs[own, 1] * G + group[mine]
-        values = partial(noun, singular=f"value of {name}", many=f"values of {name}")
-        reasons.append(_shortage(task, pairs[own], place[own], fresh, needs.different[:, number], values))
         rules = zip(people.ruled.rules, people.ruled.attributes, strict=True)
         limits = [rule.words(of) for rule, of in rules if of.name == name and isinstance(rule, AtMost)]
         limited.append((place, f", {' and '.join(limits)}," if limits else ""))
@@ -349,8 +344,7 @@ def _asked(task: Task) -> BoolArray | None:
     """Shape (M, G): the panel groups of each reviewer that items must have; None if they need none."""
     people = task.constraints.people
     panels = people.panels
-    several = np.flatnonzero(panels.different.any(axis=0))
-    wanted = panels.least.any(axis=0) | np.isin(panels.attribute, several)
+    wanted = np.asarray(panels.least.any(axis=0))
     if not wanted.any():
         return None
     asked = np.zeros((task.spare.size, panels.n_groups), np.bool_)

@@ -75,12 +75,10 @@ class Purchase:
 def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tuple[int, str]]:
     """Count some papers by the requirement that they miss, described by what they have instead."""
     # What differs among papers is said for the one that needs most.
-    panels = people.panels
-    words = [fewer(people, group, least) for group, least in enumerate(panels.least.max(axis=0, initial=0).tolist())]
-    for name, most in zip(people.attribute_names, panels.different.max(axis=0, initial=0).tolist(), strict=True):
-        words.append(f"reviewers of fewer than {most} different values of {name}")
-    missing = np.concatenate([needs.members[among], needs.different[among]], axis=1)
-    return [(count, kind) for count, kind in zip((missing > 0).sum(axis=0).tolist(), words, strict=True) if count]
+    most = people.panels.least.max(axis=0, initial=0).tolist()
+    words = [fewer(people, group, least) for group, least in enumerate(most)]
+    missing = (needs.members[among] > 0).sum(axis=0).tolist()
+    return [(count, kind) for count, kind in zip(missing, words, strict=True) if count]
 
 
 def named_papers(codes: IntArray) -> str:

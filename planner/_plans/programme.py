@@ -25,24 +25,24 @@ LEAST = 1.0
 class Programme:
     """Loads, limits, rules and needs of a task, as rows: each is a sum of columns between two numbers.
 
-    The columns are candidate ``pairs``, then, if items may be ``short``, a column for each review, member and value
-    that may be missing in the cells ``lacking`` of the needs, then the values that items get. Items get at most
-    ``most`` reviews. The programme is ``possible`` unless a row that requires something has no column.
+    The columns are candidate ``pairs``, then, if items may be ``short``, a column for each review and member that may
+    be missing in the cells ``lacking`` of the needs. Items get at most ``most`` reviews. The programme is ``possible``
+    unless a row that requires something has no column.
     """
 
     def __init__(self, task: Task, pairs: IntArray, most: IntArray, *, short: bool = False) -> None:
         self.pairs = pairs
-        self.n_columns = len(pairs)
         self.possible = True
-        self.rows: list[tuple[IntArray, IntArray, IntArray]] = []
+        self.rows: list[tuple[IntArray, IntArray]] = []
         self.limits: list[tuple[IntArray, IntArray]] = []
         needs = task.needs
         people = task.constraints.people
-        panels = people.panels
         every = np.arange(len(pairs))
         cells = [cell if short else np.zeros_like(cell) for cell in needs.cells]
         self.lacking = [np.repeat(np.arange(cell.size), cell) for cell in cells]
-        lacks = [self._more(cell.size) for cell in self.lacking]
+        first = [len(pairs), len(pairs) + self.lacking[0].size]
+        lacks = [start + np.arange(cell.size) for start, cell in zip(first, self.lacking, strict=True)]
+        self.n_columns = len(pairs) + sum(cell.size for cell in self.lacking)
         # Reviews of items, within their limits, and loads.
         self.add(every, pairs[:, 1], 0 * most, most)
         self.at_least(np.append(every, lacks[0]), np.append(pairs[:, 1], self.lacking[0]), needs.each)
@@ -51,42 +51,25 @@ class Programme:
         places = task.constraints.places
         self.add(*places.held_by(pairs), 0 * places.free.ravel(), places.free.ravel())
         pair, group = people.groups_of(pairs[:, 0], pairs[:, 1])
-        key = pairs[pair, 1] * panels.n_groups + group
+        key = pairs[pair, 1] * people.panels.n_groups + group
         asked = needs.members.ravel()[key] > 0
         self.at_least(np.append(pair[asked], lacks[1]), np.append(key[asked], self.lacking[1]), needs.members.ravel())
-        # A value that the item does not have yet counts once, if one of its reviewers is taken.
-        new = (people.counts(task.table(no_pairs())) == 0) & (needs.different > 0)[:, panels.attribute]
-        fresh = new.ravel()[key]
-        names, which = np.unique(key[fresh], return_inverse=True)
-        values = self._more(names.size)
-        entry = np.append(np.ones(which.size, np.int64), -np.ones(names.size, np.int64))
-        self.at_least(np.append(pair[fresh], values), np.append(key[fresh], names), np.zeros(new.size, np.int64), entry)
-        item, of = np.divmod(names, max(panels.n_groups, 1))
-        wanted = needs.different.shape[1] * item + panels.attribute[of]
-        self.at_least(np.append(values, lacks[2]), np.append(wanted, self.lacking[2]), needs.different.ravel())
 
-    def _more(self, count: int) -> IntArray:
-        """Return new columns."""
-        self.n_columns += count
-        return np.arange(self.n_columns - count, self.n_columns)
+    def at_least(self, column: IntArray, group: IntArray, least: IntArray) -> None:
+        self.add(column, group, least, np.full(least.size, len(self.pairs) + least.sum()))
 
-    def at_least(self, column: IntArray, group: IntArray, least: IntArray, entry: IntArray | None = None) -> None:
-        self.add(column, group, least, np.full(least.size, len(self.pairs) + least.sum()), entry)
-
-    def add(
-        self, column: IntArray, group: IntArray, least: IntArray, most: IntArray, entry: IntArray | None = None
-    ) -> None:
+    def add(self, column: IntArray, group: IntArray, least: IntArray, most: IntArray) -> None:
         """Add a row for each group that occurs; the others must require nothing."""
         names, row = np.unique(group, return_inverse=True)
         unmet = least.copy()
         unmet[names] = 0
         self.possible &= not (unmet > 0).any()
         above = sum(numbers.size for numbers, _ in self.limits)
-        self.rows.append((above + row, column, np.ones(column.size, np.int64) if entry is None else entry))
+        self.rows.append((above + row, column))
         self.limits.append((least[names], np.clip(most[names], 0, len(self.pairs) + least.sum())))
 
     def joined(self) -> tuple[tuple[IntArray, ...], tuple[IntArray, ...]]:
-        """Return row, column and value of each entry, and the limits of the rows."""
+        """Return row and column of each entry, all of which are 1, and the limits of the rows."""
         entries = tuple(np.concatenate(part) for part in zip(*self.rows, strict=True))
         return entries, tuple(np.concatenate(part) for part in zip(*self.limits, strict=True))
 
@@ -95,8 +78,8 @@ class Programme:
         from scipy.optimize import Bounds, LinearConstraint
         from scipy.sparse import csr_array
 
-        (row, column, entry), (least, most) = self.joined()
-        matrix = csr_array((entry.astype(float), (row, column)), shape=(least.size, self.n_columns))
+        (row, column), (least, most) = self.joined()
+        matrix = csr_array((np.ones(row.size), (row, column)), shape=(least.size, self.n_columns))
         return integer_programme(
             np.append(goal, np.zeros(self.n_columns - goal.size)),
             clock.no_less_than(LEAST),
@@ -145,13 +128,11 @@ class Master(Programme):
         self.model.add(sum(self.take) >= lower)
         if not self.possible:
             self.model.add_bool_or([])
-        (row, column, entry), (least, most) = self.joined()
+        (row, column), (least, most) = self.joined()
         order = np.argsort(row, kind="stable")
-        first = np.searchsorted(row[order], np.arange(least.size))
-        parts = (np.split(part[order], first)[1:] for part in (column, entry))
-        for named, values, low, high in zip(*parts, least.tolist(), most.tolist(), strict=True):
-            terms = cp_model.LinearExpr.weighted_sum([columns[k] for k in named.tolist()], values.tolist())
-            self.model.add_linear_constraint(terms, low, high)
+        parts = np.split(column[order], np.searchsorted(row[order], np.arange(least.size)))[1:]
+        for part, low, high in zip(parts, least.tolist(), most.tolist(), strict=True):
+            self.model.add_linear_constraint(sum(columns[k] for k in part.tolist()), low, high)
         fixed = task.loads(no_pairs())
         self.heaviest = self.model.new_int_var(0, len(self.pairs) + int(fixed.max(initial=0)), "")
         # Who has no review may begin.

@@ -85,7 +85,7 @@ def read_cap(session: Session) -> Any:
         "--avoid-below": "leave such pairs out of the file of affinities, or give them lower ones",
         "--min-affinity": "leave such pairs out of the file of affinities",
         "--per-change": "add that amount to the affinities of the pairs of the previous assignment",
-        "--reward": "--at-least A=N, N different values of A on each paper",
+        "--reward": "--at-most A=N, so that each paper has reviewers of several values of A",
         "--survive": "--target survives-reviewer",
         "--design": "leave it out; without affinities the choice is random, and doubly connected by default",
         "--floor-best": "--floor X, the minimum sum of affinities of a paper",

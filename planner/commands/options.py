@@ -54,9 +54,9 @@ rule_options = with_options(
         "Rules",
         "--at-least A=N",
         multiple=True,
-        help="At least N reviewers per paper with a yes in A (senior=1), with a value of A (region:Asia=1), with one "
-        "that the paper has, by --authors or --items (country:same=1), or with N different values of A (region=2). N "
-        "may be a column of --items. May be repeated.",
+        help="At least N reviewers per paper with a yes in A (senior=1), with a value of A (region:Asia=1), or with "
+        "one that the paper has, by --authors or --items (country:same=1). N may be a column of --items. May be "
+        "repeated.",
     ),
     conflict_by_option,
 )
