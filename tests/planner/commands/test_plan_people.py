@@ -78,7 +78,8 @@ RULED = "reviewer,institution,senior,region\nann,X,yes,A\nbob,X,no,B\ncleo,Y,,A;
 def test_rules_of_an_assignment_hold_on_every_paper_of_a_plan() -> None:
     Path("people.csv").write_text(RULED)
     Path("willing.csv").write_text("reviewer\nann\ncleo\ndan\neve\n")
-    rules = "--at-most region=2 --at-least senior=1 --at-least region:C=1 --at-most institution=2".split()
+    limits = ("--at-most", "region=2", "--at-most", "institution=2")
+    rules = (*limits, "--at-least", "senior=1", "--at-least", "region:C=1")
     found = run("--reviewers", "people.csv", "--willing", "willing.csv", *rules, "--json")
     report = json.loads(found.stdout)
     assert report["status"] in ("optimal", "feasible"), report["explanation"]
