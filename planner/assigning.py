@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from planner._assign.assignment import Assignment
-from planner._assign.best_flow import missing_reviews, smallest_load
-from planner._assign.findings import UsualLoad
+from planner._assign.assignment import Assignment, UsualLoad
+from planner._assign.flow import missing_reviews, smallest_load
 from planner._assign.inputs import Constraints, build, scored_pairs, without_load
 from planner._assign.levels import FAIR, AssignmentTarget, aim_named
 from planner._assign.lottery import Lottery

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner._assign.assignment import Alternate, Alternates, Lack, Missing
 from planner._assign.core import Core
-from planner._assign.findings import Alternate, Alternates, Lack, Missing
 from planner._assign.kernels.flow import flip
 from planner._assign.programme import may_replace
 from reviewgraph._base import order_of

@@ -12,8 +12,8 @@ from reviewgraph._base import distinct
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from planner._assign.changes import Cycles
     from planner._assign.core import Core
+    from planner._assign.linking import Cycles
     from planner._assign.problem import Problem
     from reviewgraph._base import Clock, IntArray
 

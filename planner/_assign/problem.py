@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner._assign.findings import Changes
+from planner._assign.assignment import Changes
 from planner._assign.kernels import flow
-from planner.fixed import Pair
+from planner.facts import Pair
 from reviewgraph._base import InputError, occurs, ranks, spread, starts
 from reviewgraph.formats import PROBABILITY
 from reviewgraph.io import Numbered, match_pairs, numbered_pairs
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from narwhals.typing import IntoDataFrame, IntoSeries
 
-    from planner.fixed import Facts
+    from planner.facts import Facts
     from planner.rules import Panels, Ruled
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Columns

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.alternates import alternates_of
-from planner._assign.assignment import Assignment, AssignmentStatus
-from planner._assign.best_flow import fewest_first, scale_of, settle, unrouted
-from planner._assign.changes import Cycles, Programmed
+from planner._assign.assignment import Assignment, AssignmentStatus, Fairness, Kept, KeptRule
 from planner._assign.core import Core, exposed_of, missing_without
 from planner._assign.enumeration import Best, best_at_level
 from planner._assign.fair import at_floor, largest_minimum, lower_floors
-from planner._assign.findings import Fairness, Kept, KeptRule
-from planner._assign.flow import TIE_BITS, whole_costs
+from planner._assign.flow import TIE_BITS, fewest_first, scale_of, settle, unrouted, whole_costs
 from planner._assign.least import least_loss
-from planner._assign.linking import Linker
+from planner._assign.linking import Cycles, Linker, Programmed
 from planner._assign.problem import NO_FLOOR, changes_of, unit_of
 from planner._assign.programme import (
     PanelSolution,

@@ -13,8 +13,8 @@ from planner._assign.core import largest_cover
 from planner._assign.flow import shortfall
 from planner._assign.problem import unit_of
 from planner._assign.programme import best_under_rules, crowded_items, lacking_items
+from planner.facts import Gap, Shortage, usual_load
 from planner.rules import ruled_by
-from planner.shortage import Gap, Shortage, usual_load
 from reviewgraph import check
 from reviewgraph._base import Mentions, counted, noun, ranging
 from reviewgraph.graph import level_named

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.fixed import facts_of
+from planner.facts import facts_of
 from planner.rules import NO_MOST, Ruled, ruled, ruled_by
 from reviewgraph._base import TIE, InputError, check_magnitude, count_of, distinct, occurs, spread
 from reviewgraph.formats import AFFINITY, COST, REVIEWER, SPARE, WILLING
@@ -32,7 +32,7 @@ from reviewgraph.table import Reviews
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from planner.fixed import Facts
+    from planner.facts import Facts
     from planner.rules import Panels
     from reviewgraph._base import BoolArray, FloatArray, IntArray
     from reviewgraph.formats import Columns

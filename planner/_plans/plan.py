@@ -13,7 +13,7 @@ from planner._plans.constraints import with_extra
 from planner._plans.outcome import PlanStatus, standing
 from planner._plans.target import Reach
 from planner._plans.targets import target_named
-from planner.shortage import NOTHING_SHORT, Shortage, usual_load
+from planner.facts import NOTHING_SHORT, Shortage, usual_load
 from reviewgraph._base import Result, counted
 from reviewgraph.formats import COMPARE, Outgoing, letters, with_rows
 from reviewgraph.graph import Assumptions, outlook_of, structure_of

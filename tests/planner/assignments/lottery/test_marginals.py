@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import AtLeast, AtMost
-from planner._assign.marginals import UNITS, best_marginals, limits_of, through_rules
+from planner._assign.lottery import UNITS, best_marginals, limits_of, through_rules
 from planner._assign.why_none import why_capped
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_lottery import best_worth

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from planner import AtMost
-from planner._assign.marginals import UNITS, best_marginals, limits_of, support_of
+from planner._assign.lottery import UNITS, best_marginals, limits_of, support_of
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.lottery.test_marginals import problems
 from tests.trials import examples, trials

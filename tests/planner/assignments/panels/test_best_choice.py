@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from planner._assign import programme as module
-from planner._assign.programme import Relaxation, best_choice
-from planner._assign.rows import programme_of
+from planner._assign.programme import Relaxation, best_choice, programme_of
 from reviewgraph._base import Clock
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of

@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from planner._assign.programme import solve
-from planner._assign.rows import programme_of
+from planner._assign.programme import programme_of, solve
 from reviewgraph._base import Clock
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of
