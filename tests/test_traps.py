@@ -371,18 +371,6 @@ BESIDE = [
         error="name the axes",
     ),
     Trap("an infinite affinity", lambda: assign(np.full((3, 3), np.inf)), error="finite"),
-    Trap(
-        "a matrix of caps",
-        lambda: assign(AFFINITY, demand=2, load=3, target="none", max_probability=np.full((6, 4), 0.5)).to_dict()[
-            "probabilities"
-        ],
-        assign(AFFINITY, demand=2, load=3, target="none", max_probability=0.5).to_dict()["probabilities"],
-    ),
-    Trap(
-        "a turned matrix of caps",
-        lambda: assign(AFFINITY, demand=2, load=3, max_probability=np.full((4, 6), 0.5)),
-        error=r"pass max_probability\.T",
-    ),
     Trap("weights without pairs", lambda: posterior(FRAME, weights=np.ones(3)), error="weights"),
     Trap(
         "`sample` of an assignment without randomisation",

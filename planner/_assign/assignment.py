@@ -112,7 +112,7 @@ class Randomised:
     #: items, reviewers: labels
     items: Sequence[Label]
     reviewers: Sequence[Label]
-    max_probability: float | None  #: the cap on every probability; None where it is a table
+    max_probability: float  #: the cap on every probability
     certain: int  #: fixed pairs, whose probability is 1 whatever the cap
     expected: float  #: expected affinity of a draw
     best: float  #: affinity of the best assignment without a lottery and without a level

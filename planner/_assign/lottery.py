@@ -20,7 +20,7 @@ from planner._assign.core import Core
 from planner._assign.enumeration import best_at_level
 from planner._assign.flow import Arcs, Via, cheapest_flow, cost_scale, settle, unrouted, whole_costs
 from planner._assign.linking import Cycles, Linker, Programmed
-from planner._assign.problem import caps_of, one_cap, restricted
+from planner._assign.problem import restricted
 from planner._assign.programme import PanelSolution, best_under_rules, broken_items, depends_on_rules, relaxation_of
 from planner._assign.spanning import span
 from planner._assign.stages import Run
@@ -31,7 +31,7 @@ from reviewgraph._base import ranks, snapped
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
-    from planner._assign.problem import MaxProbability, Problem
+    from planner._assign.problem import Problem
     from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 
@@ -107,10 +107,9 @@ class Marginals(NamedTuple):
     value: float
 
 
-def limits_of(problem: Problem, most: float | FloatArray, unit: int = UNITS) -> Limits:
-    """Return caps in units, rounded down; pairs that are fixed or of a first phase have probability 1 in any case."""
-    cap = np.floor(np.broadcast_to(most, problem.item.shape) * unit + 1e-6).astype(np.int64)
-    return Limits(np.where(problem.given, unit, 0), np.where(problem.given, unit, cap))
+def limits_of(problem: Problem, most: float, unit: int = UNITS) -> Limits:
+    """Return the cap in units, rounded down; pairs that are fixed or of a first phase have probability 1."""
+    return Limits(np.where(problem.given, unit, 0), np.where(problem.given, unit, int(most * unit + 1e-6)))
 
 
 def best_marginals(problem: Problem, limits: Limits, unit: int = UNITS) -> Marginals | None:
@@ -442,14 +441,11 @@ def _repaired_among(
 class Lottery(Run):
     """The stages of :func:`planner.assign` where the assignment is drawn."""
 
-    max_probability: MaxProbability = 1.0
+    max_probability: float = 1.0
 
     def result(self) -> Assignment:
-        asked = caps_of(self.problem, self.max_probability)
-        usable = np.flatnonzero(self.problem.given | (asked * UNITS >= 1))
-        asked = asked[usable]
-        caps = limits_of(restricted(self.problem, usable), asked)
-        lottery = usable.size < self.problem.item.size or bool((caps.most < UNITS).any())
+        limits = limits_of(self.problem, self.max_probability)
+        lottery = bool((limits.most < UNITS).any())
         # Without caps the best assignment is the only one; otherwise it is the reference for draws, for which it needs
         # no level, and it explains why there is none.
         best = self.start() if lottery else super().result()
@@ -458,7 +454,7 @@ class Lottery(Run):
         apart = why_apart(self.problem, self.aim) if lottery and self.aim.core_decides else ""
         if apart:
             return self.infeasible(level_alone(self.aim, apart))
-        problem = restricted(self.problem, usable)
+        problem = self.problem
         if isinstance(best, Assignment):
             # Its pairs have probability 1.
             key = problem.item * problem.n_reviewers + problem.reviewer
@@ -466,11 +462,11 @@ class Lottery(Run):
             value = float(problem.worth[chosen].sum())
             bound = max(self.solution.bound, value)
             return replace(best, randomised=self._described(problem, chosen.astype(float), value, bound, None))
-        marginals = best_marginals(problem, caps)
+        marginals = best_marginals(problem, limits)
         if marginals is None:
-            return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
+            return self.infeasible(why_capped(problem, limits.most / UNITS, UNITS))
         plain = self.aim.level is None and all_through(problem)
-        return self._rounded(problem, marginals) if plain else self._listed(problem, asked, marginals)
+        return self._rounded(problem, marginals) if plain else self._listed(problem, marginals)
 
     def _rounded(self, problem: Problem, marginals: Marginals) -> Assignment:
         """Draw by rounding, which has exactly the probabilities, and keeps demands, loads and rules."""
@@ -484,10 +480,10 @@ class Lottery(Run):
         randomised = replace(randomised, rounding=independent)
         return replace(self._drawn(problem, marginals.units > 0, chosen, reached=True), randomised=randomised)
 
-    def _listed(self, problem: Problem, caps: FloatArray, marginals: Marginals) -> Assignment:
+    def _listed(self, problem: Problem, marginals: Marginals) -> Assignment:
         """Draw one of a list of assignments that are all at the level."""
         # Probabilities in multiples of one draw.
-        limits = limits_of(problem, caps, DRAWS)
+        limits = limits_of(problem, self.max_probability, DRAWS)
         coarse = best_marginals(problem, limits, DRAWS)
         if coarse is None:
             why = f"As one of {DRAWS} assignments is drawn, caps are rounded down to multiples of 1/{DRAWS}, and leave"
@@ -529,7 +525,7 @@ class Lottery(Run):
             probability=probability[shown],
             items=problem.items,
             reviewers=problem.reviewers,
-            max_probability=one_cap(self.max_probability),
+            max_probability=self.max_probability,
             certain=int((problem.given & ~problem.old).sum()),
             expected=float((problem.affinity * probability)[shown].sum()),
             best=self.unconstrained,

@@ -120,8 +120,7 @@ def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
             lack = counted(len(alternates.missing), "paper has", "papers have")
             facts["Alternates"] = f"{lack} fewer than {people} for anyone on the panel"
     if (lottery := assignment.randomised) is not None:
-        most = lottery.max_probability
-        cap = "within the caps of the table" if most is None else f"of probability {most:g} at most"
+        cap = f"of probability {lottery.max_probability:g} at most"
         certain = f", but for {counted(lottery.certain, 'certain one')}" if lottery.certain else ""
         facts["Lottery"] = f"one draw from {counted(lottery.support, 'pair')}, each {cap}{certain}"
     # Papers that are hidden are warned of.

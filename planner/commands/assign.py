@@ -65,15 +65,6 @@ def read_who_wrote(session: Session, reviewers: Collection[str]) -> dict[str, An
     return {"authors": table}
 
 
-def read_cap(session: Session) -> Any:
-    """Return ``--max-probability``: a number, probabilities by pair, or None."""
-    cap = session.params["max_probability"]
-    try:
-        return None if cap is None else float(cap)
-    except ValueError:
-        return session.read("max_probability")
-
-
 @click.command(
     cls=Command,
     gone={
@@ -172,8 +163,9 @@ def read_cap(session: Session) -> Any:
 )
 @option(
     "Randomisation",
-    "--max-probability Q|FILE",
-    help="Randomise the assignment; maximum probability Q for all pairs, or by pair (item,reviewer,probability).",
+    "--max-probability Q",
+    type=Number(),
+    help="Randomise the assignment, with maximum probability Q of each pair.",
 )
 @option("Search", "--time-limit S", type=Number(0), help="Time limit in seconds.  [default: none]")
 @option("Search", "--seed N", minimum=0, default=0, help="Random seed.")
@@ -259,7 +251,6 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     from reviewgraph.io import joined_pairs
 
     params = session.params
-    cap = read_cap(session)
     listing = session.read("listing", params["items_file"])
     items = listing.items
     reviewers, attributes, head = _people(session)
@@ -294,7 +285,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
         "previous": previous,
         **authors,
         "alternates": params["alternates"] or 0,
-        "max_probability": cap,
+        "max_probability": params["max_probability"],
         "merge": session.spellings,
     }
     # Reviews of a paper in these tables are accounted for, the others are ignored.
