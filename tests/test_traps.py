@@ -535,8 +535,6 @@ def test_a_result_without_an_answer_says_why_wherever_it_is_used(result: Any, wh
     uses: list[Callable[[], Any]] = [result.to_frame, lambda: CLEAN.add(result)]
     if isinstance(result, Assignment):
         uses += [lambda: result.sample(3), lambda: result.probabilities, result.plot]
-    else:
-        uses += [lambda: result.added_to(FRAME)]
     for use in uses:
         with pytest.raises(InputError, match=why):
             use()
