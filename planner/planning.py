@@ -16,8 +16,8 @@ from planner._plans.outcome import PlanStatus, fixed_too_many, joins, still_shor
 from planner._plans.plan import Plan, PlannedReview
 from planner._plans.process import Terms, choose, round_of
 from planner._plans.rounds import FIRST_PHASE, expected_beliefs
-from planner._plans.target import Ledger, PlanProgress, PlanTarget
-from planner._plans.targets import covered, target_named
+from planner._plans.target import Ledger, PlanProgress, PlanTarget, target_named
+from planner._plans.targets import covered
 from planner._plans.targets.covered import least_load, nearest
 from planner._plans.task import new_task
 from planner.rules import AtLeast, asked_rules, panel_rules

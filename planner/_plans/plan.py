@@ -11,8 +11,7 @@ import numpy as np
 
 from planner._plans.constraints import with_extra
 from planner._plans.outcome import PlanStatus, standing
-from planner._plans.target import Reach
-from planner._plans.targets import target_named
+from planner._plans.target import Reach, target_named
 from planner.facts import NOTHING_SHORT, Shortage, usual_load
 from reviewgraph._base import Result, counted
 from reviewgraph.formats import COMPARE, Outgoing, letters

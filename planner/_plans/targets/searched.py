@@ -25,7 +25,7 @@ from reviewgraph.graph import Game, connected_components, level_named, play, rec
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from planner._plans.target import Ledger
     from planner._plans.task import Task
@@ -41,8 +41,7 @@ JOIN = 2e-8
 def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
     """Return up to ``wanted`` independent reviews, and whether no load or limit stopped a cheaper one.
 
-    Reviewers of fewer than two reviews are left out. The ledger records partial plans; if its time is over, the reviews
-    are fewer.
+    Reviewers of fewer than two reviews are left out.
     """
     task = oracle.task
     table = task.table(no_pairs())
@@ -53,49 +52,61 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
     game = Game(live.size, task.n_items)
     item = table.item[body_of[table.reviewer] >= 0]
     play(game, start, item, np.arange(live.size), np.zeros(live.size, np.int64))
-    chosen = [no_pairs()]
     board = task.board(no_pairs())
+
+    def take(pairs: IntArray, step: IntArray, more: int) -> IntArray:
+        reviewer, item = (np.ascontiguousarray(side) for side in pairs.T)
+        taken = np.zeros(len(pairs), np.bool_)
+        ledger.clock.spend(OFFER * len(pairs))
+        board.spare = step
+        take_independent(game, board, body_of[reviewer], reviewer, item, taken, more)
+        return pairs[taken]
+
+    return _greedy(oracle, live, wanted, ledger, take)
+
+
+def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
+    """Return reviews that join pieces, a spanning forest, and whether no load or limit stopped a cheaper one."""
+    task = oracle.task
+    table = task.table(no_pairs())
+    forest = _Forest(task, table)
+
+    def take(pairs: IntArray, step: IntArray, more: int) -> IntArray:
+        taken = forest.join(pairs, step)
+        ledger.clock.spend((1 + len(taken)) * JOIN * len(pairs))
+        return taken
+
+    return _greedy(oracle, np.flatnonzero(table.loads > 0), pieces(table) - 1, ledger, take)
+
+
+def _greedy(
+    oracle: Oracle,
+    reviewers: IntArray,
+    wanted: int,
+    ledger: Ledger,
+    take: Callable[[IntArray, IntArray, int], IntArray],
+) -> tuple[IntArray, bool]:
+    """Return what is taken of the candidates of some reviewers, and whether no load or limit stopped a cheaper one.
+
+    ``take`` returns those of some pairs that are independent, within loads, up to a number. The ledger records partial
+    plans; if its time is over, the reviews are fewer.
+    """
+    task = oracle.task
+    chosen = [no_pairs()]
     count = 0
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
-        board.spare = step
-        for pairs in _in_turn(oracle, live):
+        for pairs in _in_turn(oracle, reviewers):
             if count >= wanted or not ledger.in_time:
                 break
-            reviewer, item = (np.ascontiguousarray(side) for side in pairs.T)
-            taken = np.zeros(len(pairs), np.bool_)
-            ledger.clock.spend(OFFER * len(pairs))
-            count += take_independent(game, board, body_of[reviewer], reviewer, item, taken, wanted - count)
-            chosen.append(pairs[taken])
+            chosen.append(take(pairs, step, wanted - count))
+            count += len(chosen[-1])
             ledger.part = np.concatenate(chosen)
     pairs = np.concatenate(chosen)
     return pairs, count >= wanted and _nothing_bound(oracle, pairs)
 
 
-def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
-    """Return reviews that join pieces, a spanning forest, and whether no load or limit stopped a cheaper one.
-
-    The ledger records partial plans; if its time is over, the forest is incomplete.
-    """
-    task = oracle.task
-    table = task.table(no_pairs())
-    active = np.flatnonzero(table.loads > 0)
-    wanted = pieces(table) - 1
-    forest = _Forest(task, table)
-    for step in _steps(task.spare, bool(task.constraints.cost), wanted):
-        for pairs in _in_turn(oracle, active):
-            if len(forest.chosen) == wanted or not ledger.in_time:
-                break
-            before = len(forest.chosen)
-            grew = forest.join(pairs, step)
-            ledger.clock.spend((1 + len(forest.chosen) - before) * JOIN * len(pairs))
-            if grew:
-                ledger.part = as_pairs(forest.chosen)
-    pairs = as_pairs(forest.chosen)
-    return pairs, len(pairs) == wanted and _nothing_bound(oracle, pairs)
-
-
 class _Forest:
-    """Pieces that grow together: those of reviewers and of items by number, and the reviews that joined them."""
+    """Pieces that grow together: those of reviewers and of items by number."""
 
     def __init__(self, task: Task, table: Reviews) -> None:
         components = connected_components(table)
@@ -103,21 +114,20 @@ class _Forest:
         self.what = components.item_labels.copy()
         self.board = task.board(no_pairs())
         self.room = np.asarray(self.board.room)
-        self.chosen = list[tuple[int, int]]()
 
-    def join(self, pairs: IntArray, step: IntArray) -> bool:
-        """Take the pairs that join two pieces, in order, within loads that are used up; whether any did."""
-        before = len(self.chosen)
-        (reviewer, item) = pairs.T
+    def join(self, pairs: IntArray, step: IntArray) -> IntArray:
+        """Return the pairs that join two pieces, in order, within loads that are used up."""
+        chosen = list[tuple[int, int]]()
+        reviewer, item = pairs.T
         full = np.zeros(len(pairs), np.bool_)
         while True:
             apart = (self.who[reviewer] != self.what[item]) & (step[reviewer] > 0) & (self.room[item] > 0) & ~full
             if not apart.any():
-                return len(self.chosen) > before
+                return as_pairs(chosen)
             place = int(np.argmax(apart))
             j, i = pairs[place].tolist()
             if may_read(self.board, j, i):
-                self.chosen.append((j, i))
+                chosen.append((j, i))
                 step[j] -= 1
                 use(self.board, j, i, 1)
                 reader_tree = self.who[j]
