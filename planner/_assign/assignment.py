@@ -594,7 +594,8 @@ class Assignment(Result):
         """The part of the price that the level costs, beyond rules, fairness and few changes; None if not known."""
         if self.affinity_before_level is None:
             return None
-        return self._share(self.affinity_before_level - self.affinity)
+        # The search without the level need not have found the best.
+        return max(self._share(self.affinity_before_level - self.affinity), 0.0)
 
     def _share(self, lost: float) -> float:
         """Return lost affinity in percent of the unconstrained optimum."""

@@ -93,13 +93,6 @@ def _parted(problem: Problem) -> IntArray:
     return member
 
 
-class Limits(NamedTuple):
-    """Minimum and maximum probability of each pair, in units, shape (P,)."""
-
-    least: IntArray
-    most: IntArray
-
-
 class Marginals(NamedTuple):
     """The probability of each pair, in units, shape (P,), and their expected worth, more than which no others have."""
 
@@ -107,39 +100,34 @@ class Marginals(NamedTuple):
     value: float
 
 
-def limits_of(problem: Problem, most: float, unit: int = UNITS) -> Limits:
-    """Return the cap in units, rounded down; pairs that are fixed or of a first phase have probability 1."""
-    return Limits(np.where(problem.given, unit, 0), np.where(problem.given, unit, int(most * unit + 1e-6)))
+def cap_of(probability: float, unit: int = UNITS) -> int:
+    """Return a cap in units, rounded down."""
+    return int(probability * unit + 1e-6)
 
 
-def best_marginals(problem: Problem, limits: Limits, unit: int = UNITS) -> Marginals | None:
+def best_marginals(problem: Problem, cap: int, unit: int = UNITS) -> Marginals | None:
     r"""Find the probabilities of the largest expected worth, in units of which one review has ``unit``; None if none.
 
     .. math::
         \max \sum_p v_p x_p \quad \text{subject to} \quad \sum_{p \ni i} x_p = d_i, \quad
-        l_j \le \sum_{p \ni j} x_p \le u_j, \quad q^-_p \le x_p \le q_p
+        l_j \le \sum_{p \ni j} x_p \le u_j, \quad 0 \le x_p \le q
 
-    and, in expectation, the rules on one attribute (:func:`through_rules`). It is one flow: 20,000 papers and reviewers
-    with 2 million pairs take 13 s.
+    and, in expectation, the rules on one attribute (:func:`through_rules`); given pairs have probability 1. It is one
+    flow: 20,000 papers and reviewers with 2 million pairs take 13 s.
     """
-    if (limits.most < limits.least).any():
-        return None
-    pairs = np.flatnonzero(limits.most > limits.least)
-    room = (limits.most - limits.least)[pairs]
-    arcs = Arcs(problem.item[pairs], problem.reviewer[pairs], whole_costs(problem.worth[pairs], 0), room)
-    # What the pairs' minima leave of demands, loads and rules.
-    demand = problem.demand * unit - _sums(problem.item, limits.least, problem.n_items)
-    taken = _sums(problem.reviewer, limits.least, problem.n_reviewers)
-    load = problem.load * unit - taken
-    least = np.maximum(problem.least * unit - taken, 0)
+    pairs = np.flatnonzero(~problem.given)
+    units = np.where(problem.given, unit, 0)
+    arcs = Arcs(
+        problem.item[pairs], problem.reviewer[pairs], whole_costs(problem.worth[pairs], 0), np.full(pairs.size, cap)
+    )
+    load, least = problem.open_loads()
     via = through_rules(problem, unit)
-    passed = _through(via, limits.least)
+    passed = _through(via, units)
     via = Via(via.node[pairs], via.item, np.maximum(via.least - passed, 0), via.most - passed)
-    through = cheapest_flow(arcs, demand, load, least, via)
+    through = cheapest_flow(arcs, problem.open_demand() * unit, load * unit, least * unit, via)
     if through is None:
         return None
-    units = limits.least.copy()
-    units[pairs] += through
+    units[pairs] = through
     return Marginals(units, float(problem.worth @ units) / unit)
 
 
@@ -350,11 +338,11 @@ class Mixture(NamedTuple):
     reached: BoolArray  # whether each satisfies the request, shape (K,)
 
 
-def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> Mixture:
-    """List :data:`DRAWS` assignments with frequencies near the given ones, within limits, that satisfy the request.
+def mixture(problem: Problem, cap: int, counts: IntArray, asked: Run) -> Mixture:
+    """List :data:`DRAWS` assignments with frequencies near the given ones, up to a cap, that satisfy the request.
 
     1. The frequencies are split into one assignment per unit of a review (:meth:`.marginals.Support.split`).
-    2. One after the other is repaired among its own pairs and those below their limit, so that limits hold throughout.
+    2. One after the other is repaired among its own pairs and those below the cap, so that it holds throughout.
        Those that miss the request are repaired again at the end: the others may have left pairs below their limit.
     3. Where no pair is below its limit, it exchanges pairs with another one.
 
@@ -381,7 +369,7 @@ def mixture(problem: Problem, limits: Limits, counts: IntArray, asked: Run) -> M
         mixed.reached[k] = _satisfies(problem, first, asked.aim)
         if mixed.reached[k] and not asked.aim.outlives:
             continue
-        room = (counts < limits.most) | first
+        room = (counts < cap) | first
         result = _repaired_among(problem, first, room & (near | first), asked, rng)
         if not result.reached and not asked.clock.over():
             # Pairs that link this assignment may link the next ones, too.
@@ -444,8 +432,8 @@ class Lottery(Run):
     max_probability: float = 1.0
 
     def result(self) -> Assignment:
-        limits = limits_of(self.problem, self.max_probability)
-        lottery = bool((limits.most < UNITS).any())
+        cap = cap_of(self.max_probability)
+        lottery = cap < UNITS and not self.problem.given.all()
         # Without caps the best assignment is the only one; otherwise it is the reference for draws, for which it needs
         # no level, and it explains why there is none.
         best = self.start() if lottery else super().result()
@@ -462,9 +450,9 @@ class Lottery(Run):
             value = float(problem.worth[chosen].sum())
             bound = max(self.solution.bound, value)
             return replace(best, randomised=self._described(problem, chosen.astype(float), value, bound, None))
-        marginals = best_marginals(problem, limits)
+        marginals = best_marginals(problem, cap)
         if marginals is None:
-            return self.infeasible(why_capped(problem, limits.most / UNITS, UNITS))
+            return self.infeasible(why_capped(problem, cap, UNITS))
         plain = self.aim.level is None and all_through(problem)
         return self._rounded(problem, marginals) if plain else self._listed(problem, marginals)
 
@@ -483,12 +471,12 @@ class Lottery(Run):
     def _listed(self, problem: Problem, marginals: Marginals) -> Assignment:
         """Draw one of a list of assignments that are all at the level."""
         # Probabilities in multiples of one draw.
-        limits = limits_of(problem, self.max_probability, DRAWS)
-        coarse = best_marginals(problem, limits, DRAWS)
+        cap = cap_of(self.max_probability, DRAWS)
+        coarse = best_marginals(problem, cap, DRAWS)
         if coarse is None:
             why = f"As one of {DRAWS} assignments is drawn, caps are rounded down to multiples of 1/{DRAWS}, and leave"
             return self.infeasible(f"{why} no probabilities then. Raise --max-probability.")
-        mixed = mixture(problem, limits, coarse.units, self)
+        mixed = mixture(problem, cap, coarse.units, self)
         # The assignment of the seed.
         self.say("the draw")
         holds = mixed.holds

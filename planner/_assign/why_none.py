@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from planner._assign.flow import Shortfall
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray, Label
+    from reviewgraph._base import BoolArray, Clock, IntArray, Label
 
 
 #: Names listed; of more only the first three.
@@ -331,15 +331,12 @@ def why_no_floor(problem: Problem, cannot: IntArray) -> str:
 # Why caps on probabilities leave no assignment.
 
 
-def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
-    """Explain caps ``most``, shape (P,), that leave no probabilities, by a set that needs more than they give.
-
-    ``units`` is the number of units of one whole review, of which caps are multiples.
-    """
+def why_capped(problem: Problem, cap: int, units: int) -> str:
+    """Explain a cap that leaves no probabilities, by a set that needs more than it gives; a review has ``units``."""
     free = ~problem.given
     load, least = problem.open_loads()
     advice = problem.advice("raise --max-probability")
-    capacity = np.rint(most[free] * units).astype(np.int64)
+    capacity = np.full(np.count_nonzero(free), cap)
     demand = problem.open_demand() * units
     cut = shortfall(problem.item[free], problem.reviewer[free], demand, load * units, least * units, capacity)
     if cut is None:
