@@ -143,14 +143,14 @@ def shortfall(
     demand: IntArray,
     load: IntArray,
     least: IntArray,
-    capacity: IntArray | None = None,
+    capacity: int = 1,
 ) -> Shortfall | None:
     """Prove that no assignment exists: items that cannot get their reviews, or reviewers who cannot get enough.
 
-    A pair carries ``capacity`` units, by default one. None if an assignment exists. The two questions can be answered
+    A pair carries ``capacity`` units. None if an assignment exists. The two questions can be answered
     one after the other: where each has a solution, both have a common one (Mendelsohn and Dulmage 1958).
     """
-    most = np.ones(item.size, np.int64) if capacity is None else capacity
+    most = np.full(item.size, capacity)
     short = _cut(item, reviewer, most, demand, load)
     if short is not None:
         return Shortfall(True, *short)

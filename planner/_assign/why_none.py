@@ -336,9 +336,8 @@ def why_capped(problem: Problem, cap: int, units: int) -> str:
     free = ~problem.given
     load, least = problem.open_loads()
     advice = problem.advice("raise --max-probability")
-    capacity = np.full(np.count_nonzero(free), cap)
     demand = problem.open_demand() * units
-    cut = shortfall(problem.item[free], problem.reviewer[free], demand, load * units, least * units, capacity)
+    cut = shortfall(problem.item[free], problem.reviewer[free], demand, load * units, least * units, cap)
     if cut is None:
         rules = ", ".join(problem.ruled.words())
         return f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. {advice}"

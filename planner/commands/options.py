@@ -25,13 +25,12 @@ from reviewgraph.cli import (
 from reviewgraph.formats import CSV, Outgoing, takers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence, Sized
+    from collections.abc import Collection, Mapping, Sequence, Sized
 
     from planner.rules import Rule
     from reviewgraph._base import BoolArray, Fact, Label
     from reviewgraph.formats import Columns, System
 
-    Decorator = Callable[..., Any]
     Attributes = dict[str, dict[str, Any]]
 
 #: Rules on the reviewers of one paper.
