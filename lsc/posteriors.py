@@ -46,7 +46,9 @@ from reviewgraph.parts import PartedReviews, only_scored
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._base import Page, Picture
+    from matplotlib.axes import Axes
+
+    from reviewgraph._base import Page
     from reviewgraph.io import Numbered, Valued
 
 
@@ -419,8 +421,8 @@ class PosteriorEstimate(Estimate):
         return self._in_python(self._page(selection=None if n_selected is None else self.selection(n_selected)))
 
     @checked
-    def plot(self, name: str | None = None, *, n_selected: int | str | None = None) -> Picture:
-        """Return one of the pictures of the page.
+    def plot(self, name: str | None = None, *, n_selected: int | str | None = None, ax: Axes | None = None) -> Any:
+        """Return one of the pictures of the page, or draw it with Matplotlib.
 
         Parameters
         ----------
@@ -428,11 +430,13 @@ class PosteriorEstimate(Estimate):
             Name of the picture; by default the first.
         n_selected
             Number of papers to select, or a percentage; with it pictures show the cut, and ``"line"`` is the first.
+        ax
+            Axes of Matplotlib to draw on, in the units of the data: ``ax.axhline(5)`` is at a quality of 5.
 
         Returns
         -------
-        Picture
-            The picture, with ``svg`` and ``save``.
+        Picture or Axes
+            The picture, with ``svg`` and ``save``; with ``ax`` these axes.
 
         Raises
         ------
@@ -449,7 +453,7 @@ class PosteriorEstimate(Estimate):
         if name == "line" and n_selected is None:
             message = "n_selected: expected a number of papers with 'line', found None; pass n_selected=10, or \"20%\""
             raise InputError(message)
-        return self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
+        return self._picture(name, ax, selection=None if n_selected is None else self.selection(n_selected))
 
     @checked
     def interval(self, level: float = LEVEL) -> FloatArray:

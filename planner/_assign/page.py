@@ -224,7 +224,7 @@ def _affinities(assignment: Assignment, wishes: str) -> list[Part]:
     proof = f"Status: {assignment.status} ({assignment.status.text})."
     bins = report.histogram(assignment.affinities)
     words = f"The number of reviews by {wishes.lower()}{', scaled to -1 ... 1' if wishes == 'Bids' else ''}."
-    picture = report.chart("affinities", f"{wishes} of reviews", words, bins, wishes.lower())
+    picture = report.chart("affinities", f"{wishes} of reviews", words, bins, wishes.lower(), "reviews")
     return [Prose([f"{total}; {best}.", proof]), picture]
 
 

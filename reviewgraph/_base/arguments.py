@@ -194,6 +194,8 @@ def _advice(name: str, value: Any) -> str:
         return f'; write "{100 * value:.3g}%" for a share of the items'
     if name == "n_selected" and str(value).endswith("%"):
         return f"; to select the best, write calibrate(...).selection({value!r})"
+    if name == "name" and hasattr(value, "axhline"):
+        return "; pass axes as ax=..."
     return ""
 
 
@@ -350,12 +352,9 @@ MEANT: dict[str, tuple[str, ...]] = {
     "require": ("target",),
 }
 #: Arguments that went, and what to do instead.
-GONE = {
-    **dict.fromkeys(
-        ("item_covariates", "reviewer_covariates", "rankings"), "adjust the scores, or compare the groups, beforehand"
-    ),
-    "ax": "save the picture as SVG, or draw the columns of to_frame()",
-}
+GONE = dict.fromkeys(
+    ("item_covariates", "reviewer_covariates", "rankings"), "adjust the scores, or compare the groups, beforehand"
+)
 #: Arguments of what reads a data frame.
 _OF_FRAMES = (
     *("columns", "reviewer", "item", "paper", "score", "criteria", "scale", "title", "confidence", "criterion"),

@@ -7,6 +7,7 @@ they are first read. :data:`RENDERERS` know no result.
 from __future__ import annotations
 
 import base64
+import io
 import math
 import os
 import re
@@ -15,10 +16,13 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: What renders pages and pictures, as ``"module:name"`` by form; these modules import this one.
 RENDERERS = {
@@ -81,19 +85,29 @@ class Folded:
     template: ClassVar[str] = "folded"
 
 
+class Chart(Protocol):
+    """What a picture shows: drawn as SVG at a width in pixels, or with Matplotlib."""
+
+    def __call__(self, width: int) -> Any:
+        """Return the chart as SVG."""
+
+    def on(self, ax: Axes, worded: Callable[[str], str]) -> None:
+        """Draw the chart in the units of its data, in changed words."""
+
+
 @dataclass(frozen=True, repr=False)
 class Picture:
     """A picture, drawn once for phones and once for screens and paper; a notebook shows it with its words.
 
     ``name`` is unique on the page; ``words`` are the caption and the description for readers who do not see it;
-    ``draw`` returns the chart as SVG of a width in pixels; ``instead`` is the sentence that replaces a picture without
-    information; ``worded`` changes the words that are written into the picture.
+    ``draw`` is the chart; ``instead`` is the sentence that replaces a picture without information;
+    ``worded`` changes the words that are written into the picture.
     """
 
     name: str
     title: str
     words: str
-    draw: Callable[[int], Any]
+    draw: Chart
     instead: str = ""
     worded: Callable[[str], str] = str
 
@@ -112,23 +126,45 @@ class Picture:
         """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
         return _rendered("svg", self)
 
+    def on(self, ax: Axes) -> Axes:
+        """Draw the picture on axes of Matplotlib, in the units of its data, and return these."""
+        if not hasattr(ax, "axhline"):
+            message = f"ax: expected axes of Matplotlib, such as plt.gca(), found {type(ax).__name__}"
+            raise InputError(message)
+        self.draw.on(ax, self.worded)
+        ax.set_title(self.title)
+        return ax
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all.
 
         Parameters
         ----------
         path
-            Name of the file, which ends with ``.svg``.
+            Name of the file: ``.svg``, or ``.png`` or ``.pdf`` by Matplotlib.
 
         Raises
         ------
         InputError
-            If the name has another ending.
+            If the name has another ending, or Matplotlib is missing.
         """
-        if Path(path).suffix.lower() != ".svg":
-            message = f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; browsers print it as PDF"
+        ending = Path(path).suffix.lower()
+        if ending not in (".svg", ".png", ".pdf"):
+            message = f"path: expected a name that ends with .svg, .png or .pdf, found {os.fspath(path)!r}"
             raise InputError(message)
-        write_whole(path, self.svg)
+        write_whole(path, self.svg if ending == ".svg" else self._by_matplotlib(ending))
+
+    def _by_matplotlib(self, ending: str) -> bytes:
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            message = f"path: {ending} needs Matplotlib (python -m pip install matplotlib); .svg needs nothing"
+            raise InputError(message) from error
+        figure = Figure(layout="constrained")
+        self.on(figure.subplots())
+        file = io.BytesIO()
+        figure.savefig(file, format=ending[1:], dpi=200)
+        return file.getvalue()
 
     def __repr__(self) -> str:
         return f"<Picture {self.name}: {self.title}>"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    from matplotlib.axes import Axes
     from narwhals.typing import IntoDataFrame
 
     from reviewgraph._base.page import Page, Picture
@@ -358,19 +359,28 @@ class Result(ABC):
 
     # Pictures
 
+    if TYPE_CHECKING:
+
+        @overload
+        def plot(self, name: str | None = None, *, ax: None = None) -> Picture: ...
+        @overload
+        def plot(self, name: str | None = None, *, ax: Axes) -> Axes: ...
+
     @checked
-    def plot(self, name: str | None = None) -> Picture:
-        """Return one of the pictures of the page.
+    def plot(self, name: str | None = None, *, ax: Axes | None = None) -> Any:
+        """Return one of the pictures of the page, or draw it with Matplotlib.
 
         Parameters
         ----------
         name
             Name of the picture; by default the first that shows more than one number.
+        ax
+            Axes of Matplotlib to draw on, in the units of the data: ``ax.axhline(5)`` is at a score of 5.
 
         Returns
         -------
-        Picture
-            The picture, which notebooks show, with ``svg`` and ``save("x.svg")``.
+        Picture or Axes
+            The picture, which notebooks show, with ``svg`` and ``save("x.svg")``; with ``ax`` these axes.
 
         Raises
         ------
@@ -383,9 +393,9 @@ class Result(ABC):
         >>> Reviews([("ann", 1), ("ann", 2), ("bob", 2)]).plot("loads")
         <Picture loads: Papers per reviewer>
         """
-        return self._picture(name)
+        return self._picture(name, ax)
 
-    def _picture(self, name: str | None, **options: Any) -> Picture:
+    def _picture(self, name: str | None, ax: Axes | None, **options: Any) -> Picture | Axes:
         pictures: Sequence[Picture] = self._page(**options).pictures
         if not pictures:
             message = f"plot: nothing to draw ({self._said()})"
@@ -396,7 +406,8 @@ class Result(ABC):
             raise InputError(message)
         # By default no chart whose sentence says as much.
         telling = next((picture for picture in pictures if not picture.instead), pictures[0])
-        return telling if name is None else named[name]
+        picture = telling if name is None else named[name]
+        return picture if ax is None else picture.on(ax)
 
     if TYPE_CHECKING:
 

@@ -1,9 +1,9 @@
-"""Charts, which are drawn as SVG at a width in pixels."""
+"""Charts: each is drawn as SVG at a width in pixels, and with Matplotlib on axes in the units of its data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,21 @@ from reviewgraph._base.text import ranging
 from reviewgraph.report.pictures import LETTER, NAMED, Box, Drawing, Labels, Scale, across, legend, mark, upward
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from reviewgraph._base.arrays import FloatArray, IntArray
+
+#: Marker, colour and filling of each kind of mark.
+MARKERS = {
+    "dot": ("o", "C0", "C0"),
+    "hollow": ("o", "C0", "white"),
+    "diamond": ("D", "C1", "C1"),
+    "up": ("^", "C2", "C2"),
+    "down": ("v", "C3", "C3"),
+}
+
+Worded = Callable[[str], str]
+
 
 #: Bars of one picture; more values are binned.
 MOST = 12
@@ -28,17 +42,18 @@ BARS_NAMED = 0.4
 
 
 class Bar(NamedTuple):
-    """A bar: its name, its length, and whether it is emphasised."""
+    """A bar: its name, its length, whether it is emphasised, and the range of values that it counts, if any."""
 
     name: str
     number: float
     stands_out: bool = False
+    edges: tuple[float, float] | None = None
 
 
 def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
     """Return a bar for each number that occurs, binned where there are many; those below ``low`` are emphasised.
 
-    >>> [tuple(bar) for bar in tally(np.array([3, 3, 1, 4]), low=2)]
+    >>> [bar[:3] for bar in tally(np.array([3, 3, 1, 4]), low=2)]
     [('1', 1, True), ('3', 2, False), ('4', 1, False)]
     >>> [bar.name for bar in tally(np.arange(24))][:2]
     ['0 to 1', '2 to 3']
@@ -48,14 +63,19 @@ def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
     value, count = np.unique(numbers, return_counts=True)
     if value.size <= MOST:
         counts = zip(value.tolist(), count.tolist(), strict=True)
-        return [Bar(f"{v:,}", c, v < low) for v, c in counts]
+        return [Bar(f"{v:,}", c, v < low, (v - 0.4, v + 0.4)) for v, c in counts]
     least = int(value[0])
     most = int(value[-1])
     step = -(-(most - least + 1) // MOST)
     total = np.bincount((value - least) // step, weights=count)
     starts = [least + step * place for place in range(total.size)]
     return [
-        Bar(ranging(start, min(start + step - 1, most)), int(number), start + step <= low)
+        Bar(
+            ranging(start, min(start + step - 1, most)),
+            int(number),
+            start + step <= low,
+            (start - 0.5, start + step - 0.5),
+        )
         for start, number in zip(starts, total.tolist(), strict=True)
     ]
 
@@ -75,15 +95,16 @@ def histogram(values: FloatArray) -> list[Bar]:
     place = np.searchsorted(tied[: edge.size], tied[edge.size :], "right") - 1
     count = np.bincount(np.minimum(place, BINS - 1), minlength=BINS).tolist()
     bins = zip(edge.tolist(), edge[1:].tolist(), count, strict=False)
-    return [Bar(f"{low:.3g} to {high:.3g}", number) for low, high, number in bins]
+    return [Bar(f"{low:.3g} to {high:.3g}", number, edges=(low, high)) for low, high, number in bins]
 
 
 @dataclass(frozen=True)
 class BarChart:
-    """Bars: ``unit`` is what their names count."""
+    """Bars: ``unit`` is what their names count, ``up`` what their lengths are."""
 
     rows: Sequence[Bar]
     unit: str
+    up: str = "number"
 
     def __call__(self, width: int) -> Drawing:
         """Return the bars as SVG."""
@@ -104,8 +125,23 @@ class BarChart:
             drawing.text(left + length + 6, y + 14, f"{bar.number:,}", "value")
         return drawing
 
+    def on(self, ax: Axes, worded: Worded) -> None:
+        """Draw the bars where their values are, or side by side where they have none."""
+        numbers = [bar.number for bar in self.rows]
+        colours = ["C1" if bar.stands_out else "C0" for bar in self.rows]
+        edges = [bar.edges for bar in self.rows if bar.edges is not None]
+        if len(edges) == len(self.rows):
+            low, high = np.array(edges, np.float64).reshape(-1, 2).T
+            ax.bar(low, numbers, high - low, align="edge", color=colours, edgecolor="white")
+            if all(bar.name.isdecimal() for bar in self.rows):
+                ax.locator_params(axis="x", integer=True)
+        else:
+            ax.bar([bar.name for bar in self.rows], numbers, color=colours)
+        ax.set_xlabel(worded(self.unit))
+        ax.set_ylabel(worded(self.up))
 
-def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str) -> Picture:
+
+def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str, up: str = "number") -> Picture:
     """Return a picture of bars, or a sentence where there is one; ``unit`` is what their names count.
 
     >>> chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews").instead
@@ -116,7 +152,7 @@ def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str) -> 
         instead = f"{title}: none."
     elif len(rows) == 1:
         instead = f"{title}: {rows[0].name}, for all {rows[0].number:,}."
-    return Picture(name, title, words, BarChart(rows, unit), instead)
+    return Picture(name, title, words, BarChart(rows, unit, up), instead)
 
 
 #: Height of a plot of values by their ranks.
@@ -219,6 +255,39 @@ class ValueChart:
             return f"{self.names[k]}: {self.before[k]:.2f}, then {self.value[k]:.2f}"
         interval = f" ({self.low[k]:.2f} to {self.high[k]:.2f})" if math.isfinite(self.low[k]) else ""
         return f"{self.names[k]}: {self.value[k]:.2f}{interval}"
+
+    def on(self, ax: Axes, worded: Worded) -> None:
+        """Draw values over their ranks, or over those before with a line where both are equal."""
+        places = self.ranks if self.before is None else self.before
+        if self.zone is not None:
+            ax.axvspan(self.zone[0] - 0.5, self.zone[1] + 0.5, color="0.9", zorder=0, label=worded(self.zone[2]))
+        if self.before is not None:
+            middle = float(np.mean(self.before))
+            ax.axline((middle, middle), slope=1, color="0.7", linewidth=1, zorder=0)
+        ax.vlines(places[self.seen], self.low[self.seen], self.high[self.seen], color="0.7", linewidth=1, zorder=1)
+        words = dict(self.meanings)
+        for kind in dict.fromkeys(self.kinds):
+            marker, edge, face = MARKERS[kind]
+            chosen = [place for place, of in enumerate(self.kinds) if of == kind]
+            ax.scatter(
+                places[chosen],
+                self.value[chosen],
+                marker=marker,
+                facecolor=face,
+                edgecolor=edge,
+                s=24,
+                zorder=2,
+                label=worded(words[kind]) if kind in words else None,
+            )
+        for k in self.labelled:
+            at = (float(places[k]), float(self.value[k]))
+            ax.annotate(self.names[k], at, (5, 4), textcoords="offset points", fontsize="small")
+        if self.line is not None:
+            ax.axhline(self.line[0], color="0.3", linestyle="--", linewidth=1, zorder=1, label=worded(self.line[1]))
+        ax.set_xlabel(worded(self.along))
+        ax.set_ylabel(worded(self.up))
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend(fontsize="small")
 
 
 def _roomy(values: FloatArray, start: float, end: float) -> Scale:

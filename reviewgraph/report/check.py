@@ -402,6 +402,7 @@ def loads(reviews: Reviews) -> list[Part]:
             f"{_spread(per_reviewer)}.{f' {few} nothing; their bars stand out.' if alone else ''}",
             tally(per_reviewer, low=2),
             "papers",
+            "reviewers",
         ),
         chart(
             "reviews",
@@ -409,6 +410,7 @@ def loads(reviews: Reviews) -> list[Part]:
             f"{_spread(per_item)}.{f' {none}; their bar stands out.' if unread else ''}",
             tally(per_item, low=1),
             "reviews",
+            "papers",
         ),
     ]
 
@@ -433,7 +435,12 @@ def _errors(outlook: Outlook) -> list[Part]:
         f"{percent(outlook.right_by_average)})",
         *(f"{percent(step.right)} with {counted(step.added, 'more review')}" for step in later),
     ]
-    curve = [Bar(f"{step.added:,}", round(100 * step.right)) for step in outlook.curve]
+    # Bars on axes are as wide as most of the distance between two numbers.
+    half = 0.4 * min(np.diff([step.added for step in outlook.curve]), default=1)
+    curve = [
+        Bar(f"{step.added:,}", round(100 * step.right), edges=(step.added - half, step.added + half))
+        for step in outlook.curve
+    ]
     paragraphs = [
         "Comparable does not mean precise: noisy scores still need enough reviews per paper.",
         f"Expected error of a paper once all scores are in: {np.median(outlook.error):.2f} {unit} (median; plain "
@@ -451,7 +458,7 @@ def _errors(outlook: Outlook) -> list[Part]:
             "right",
             "Right selections, in %, by reviews added",
             "; ".join(right) + (", one each to the weakest papers." if later else "."),
-            BarChart(curve, "added"),
+            BarChart(curve, "added", "right, in %"),
         ),
     ]
 

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as Tree
 
 import igraph
 import numpy as np
 import pytest
 
+import lsc
 import reviewgraph as rg
 from reviewgraph.report import Bar, BarChart, tally
 from reviewgraph.report.groups import Map
@@ -85,6 +88,8 @@ def test_the_default_picture_says_something(tmp_path: Path) -> None:
     assert not even.plot().instead
     even.plot().save(tmp_path / "reviews.svg")
     assert (tmp_path / "reviews.svg").read_text("utf-8") == even.plot().svg
+    with pytest.raises(rg.InputError, match=r"ends with \.svg, \.png or \.pdf, found 'x\.gif'"):
+        even.plot().save("x.gif")
 
 
 class Counting(random.Random):
@@ -120,3 +125,58 @@ def test_maps_draw_no_random_numbers_and_are_the_same_again() -> None:
         assert counting.used
     finally:
         igraph.set_random_number_generator(random)
+
+
+def noisy_scores() -> list[tuple[str, str, float]]:
+    rng = np.random.default_rng(0)
+    return [
+        (f"r{j}", f"p{i}", float(np.round(5 + np.sin(i) + j % 3 + rng.normal(0, 0.6), 1)))
+        for j in range(12)
+        for i in range(j, j + 6)
+    ]
+
+
+def test_matplotlib_draws_in_the_units_of_the_data(tmp_path: Path) -> None:
+    figure = pytest.importorskip("matplotlib.figure")
+    reviews = rg.Reviews(noisy_scores())
+    estimate = lsc.posterior(reviews)
+
+    def axes() -> Any:
+        return figure.Figure().subplots()
+
+    ax = axes()
+    assert estimate.plot("moved", ax=ax) is ax
+    points = np.concatenate(
+        [np.asarray(drawn.get_offsets()) for drawn in ax.collections if len(drawn.get_offsets()) > 1]
+    )
+    expected = np.column_stack([estimate.average, estimate.quality])
+    assert np.allclose(points[np.lexsort(points.T)], expected[np.lexsort(expected.T)])
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("plain average", "quality", "Averages and qualities")
+    # What is drawn beside it is in points of the scores.
+    low, high = ax.get_ylim()
+    ax.axhline(5.0)
+    assert low < 5.0 < high
+    assert ax.get_ylim() == (low, high)
+
+    line = estimate.plot("line", n_selected=4, ax=axes())
+    assert len(line.get_legend_handles_labels()[1]) >= 3
+    loads = rg.check(reviews).plot("reviews", ax=axes())
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in loads.patches]
+    assert np.allclose(middles, np.unique(reviews.reviews_per_item))
+    apart = rg.Reviews([("ann", 1), ("ann", 2), ("bob", 3), ("bob", 4)])
+    with pytest.raises(rg.InputError, match=r"no axes, and is drawn as SVG alone; write it with save\('map.svg'\)"):
+        rg.plan(apart).plot("map", ax=axes())
+
+    estimate.plot("severities").save(tmp_path / "severities.png")
+    assert (tmp_path / "severities.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(rg.InputError, match=r"^ax: expected axes of Matplotlib, .*, found int$"):
+        estimate.plot("moved", ax=3)  # type: ignore[call-overload]
+
+
+def test_pictures_need_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = rg.Reviews(noisy_scores()).plot("reviews")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    picture.save(tmp_path / "x.svg")
+    with pytest.raises(rg.InputError, match=r"^path: \.png needs Matplotlib \(python -m pip install matplotlib\)"):
+        picture.save(tmp_path / "x.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.svg"]
