@@ -41,9 +41,9 @@ SECTIONS = {
     "Small tables and numbers such as 99": "an empty frame",
     "Graphs": "a graph whose nodes have `bipartite`",
     "Matrices": "a matrix without labels",
-    "Conflicts as a matrix": "a matrix of conflicts",
+    "Conflicts as a matrix": "the pairs of a matrix of conflicts",
     "Loads and demands": "an array of loads",
-    "Capacities, costs, affinities, weights": "an array of capacities, with reviews as tuples",
+    "Capacities, costs, affinities, weights": "a list of capacities",
 }
 #: The longest message of the page, in characters.
 LONGEST = 300

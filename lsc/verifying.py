@@ -29,6 +29,13 @@ def _is_optimal(estimate: Calibration) -> bool:
     return bool(same and known[scored].all()) and estimate.is_optimal()
 
 
+def wanted(method: str, **options: Any) -> Wanted:
+    """Return the options of a calibration, with what results of each method have."""
+    likely = [name for name, kind in METHODS.items() if kind.probabilities]
+    fitted = [name for name, kind in METHODS.items() if "hypothesis" in kind.options]
+    return Wanted(method=method, by_piece=[*fitted, *likely], probabilities=likely, **options)
+
+
 def of_estimate(estimate: Estimate, reviews: Any, rules: Rules) -> Findings:
     """Return the findings on an estimate, from the scores."""
     if rules.stated:
@@ -38,11 +45,9 @@ def of_estimate(estimate: Estimate, reviews: Any, rules: Rules) -> Findings:
     content = estimate.to_dict()
     # Labels are compared as text, also those that are tuples.
     content["items"] = [row | {"item": str(row["item"])} for row in content["items"]]
-    likely = [name for name, method in METHODS.items() if method.probabilities]
-    fitted = [name for name, method in METHODS.items() if "hypothesis" in method.options]
-    wanted = Wanted(method=estimate.method, named=True, by_piece=[*fitted, *likely], probabilities=likely)
-    findings = verify_calibration(Answer("calibration", "calibrate", plain(content)), table, wanted)
-    if estimate.method in fitted:
+    answer = Answer("calibration", "calibrate", plain(content))
+    findings = verify_calibration(answer, table, wanted(estimate.method, named=True))
+    if "hypothesis" in METHODS[estimate.method].options:
         findings.expect(_is_optimal(cast("Calibration", estimate)), "quality: not a solution of least squares")
         findings.check("the conditions of optimality, by code that no solver uses")
     else:

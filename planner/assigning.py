@@ -123,7 +123,7 @@ def assign(
     rules
         A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Fixed
         pairs are kept and counted even if they are in conflict or exceed a demand or load, see
-        :attr:`Assignment.facts`. Its arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
+        :attr:`Assignment.facts`. A list
         of :class:`AtMost` and :class:`AtLeast` objects is short for those alone. Rules on who reviews
         together count the reviewers of ``phase_one``, too.
     items, reviewers
@@ -229,7 +229,7 @@ def assign(
     # The data.
     clock = Clock(limits.time_limit)
     scored = scored_pairs(affinity, reviewers, items, merge)
-    stated = stated._in_order(scored.order)._with_shared(scored.reviewers, scored.items, scored.spellings)
+    stated = stated._with_shared(scored.reviewers, scored.items, scored.spellings)
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
         raise InputError(message)

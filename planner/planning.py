@@ -23,7 +23,7 @@ from planner._plans.task import new_task
 from planner.rules import AtLeast, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, Search, checked, selected_of
 from reviewgraph.graph import Assumptions
-from reviewgraph.io import Order, PlanRules
+from reviewgraph.io import PlanRules
 from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
@@ -214,7 +214,6 @@ def plan(
     ('optimal', 1, 1)
     """
     table = as_reviews(reviews)
-    order = Order.of(reviews, table)
     if goal not in get_args(ObjectiveName):
         message = f"goal: expected one of {', '.join(get_args(ObjectiveName))}, found {goal!r}"
         raise InputError(message)
@@ -228,7 +227,7 @@ def plan(
     eligible = int((table.only_scored().reviews_per_item > 0).sum()) or table.n_items
     n_selected = None if n_selected is None else selected_of(n_selected, eligible)
     whole = Clock(limits.time_limit, work=max(WORK, limits.time_limit or 0.0))
-    stated = asked_rules("plan", rules, options, PlanRules.__annotations__)._in_order(order)
+    stated = asked_rules("plan", rules, options, PlanRules.__annotations__)
     in_rounds = bool(rounds is not None or match is not None or stated.min_reviews) and not levelled
     numbers = {"n_selected": n_selected, "n": n, "rounds": rounds, "match": match}
     passed = {name: value for name, value in numbers.items() if value is not None}
@@ -240,8 +239,7 @@ def plan(
     if match is not None and first_phase:
         stated = replace(stated, min_reviews=stated.min_reviews or min(FIRST_PHASE, match - 1))
     least = int(stated.min_reviews or 0)
-    prices = order.numbered(cost, "cost"), order.numbered(affinity, "affinity"), min_affinity
-    constraints = constrain(table, stated, *prices)
+    constraints = constrain(table, stated, cost, affinity, min_affinity)
     known = constraints.reviews, constraints.fixed
     # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():

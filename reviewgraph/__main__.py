@@ -8,7 +8,8 @@ import sys
 # What is in C of :mod:`signal`, which loads others: until the handler is there, Ctrl-C ends in a traceback.
 from _signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
-#: As :data:`reviewgraph.cli.output.INTERRUPTED`, which is loaded only later.
+#: As :data:`reviewgraph.cli.output.REFUSED` and ``INTERRUPTED``, which are loaded only later.
+_REFUSED = 2
 _INTERRUPTED = 130
 
 
@@ -33,7 +34,13 @@ def run() -> None:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
-    from reviewgraph.cli import main
+    try:
+        from reviewgraph.cli import main
+    except ModuleNotFoundError as error:
+        sys.stderr.write(
+            f"Error: expected the package {error.name}, found none; install it with pip install {error.name}\n"
+        )
+        raise SystemExit(_REFUSED) from None
 
     # All is said and written then; what is left is the end of the interpreter.
     atexit.register(signal, SIGINT, SIG_IGN)

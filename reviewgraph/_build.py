@@ -53,10 +53,12 @@ class CompileKernels(BuildHookInterface[Any]):  # type: ignore[misc]
         """Compile before the wheel is written."""
         root = Path(self.root)
         self.target = tempfile.mkdtemp()
-        target = root if version == "editable" else Path(self.target)
-        compiled = compile_kernels(root, target)
         if version != "editable":
+            target = Path(self.target)
+            compiled = compile_kernels(root, target, kernels(root))
             build_data["force_include"] |= {str(target / file): str(file) for file in compiled}
+        elif modules := stale(root):
+            compile_kernels(root, root, modules)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 
@@ -75,19 +77,20 @@ def kernels(root: Path) -> list[Path]:
     return sorted(header.with_suffix(".py") for package in PACKAGES for header in (root / package).rglob("*.pxd"))
 
 
-def is_stale(root: Path) -> bool:
-    """Whether a kernel or any header is newer than a compiled form."""
+def stale(root: Path) -> list[Path]:
+    """Return the modules that are newer than their compiled forms; all if this file or a header is."""
     modules = kernels(root)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     compiled = [module.with_suffix(suffix) for module in modules]
-    if not all(form.exists() for form in compiled):
-        return True
-    sources = [*modules, *(module.with_suffix(".pxd") for module in modules)]
-    return max(source.stat().st_mtime for source in sources) > min(form.stat().st_mtime for form in compiled)
+    times = [form.stat().st_mtime if form.exists() else 0.0 for form in compiled]
+    shared = [Path(__file__), *(module.with_suffix(".pxd") for module in modules)]
+    if max(source.stat().st_mtime for source in shared) > min(times):
+        return modules
+    return [module for module, time in zip(modules, times, strict=True) if module.stat().st_mtime > time]
 
 
-def compile_kernels(root: Path, target: Path, *, checked: bool = False) -> list[Path]:
-    """Compile the kernels of a checkout into a folder; return the files, relative to it.
+def compile_kernels(root: Path, target: Path, modules: list[Path], *, checked: bool = False) -> list[Path]:
+    """Compile kernels of a checkout into a folder; return the files, relative to it.
 
     Raises
     ------
@@ -100,7 +103,7 @@ def compile_kernels(root: Path, target: Path, *, checked: bool = False) -> list[
         os.environ["CC"] = " ".join(ZIG)
         os.environ["LDSHARED"] = " ".join([*ZIG, "-shared"])
     with tempfile.TemporaryDirectory() as work:
-        extensions = translated(root, Path(work), checked=checked)
+        extensions = translated(root, Path(work), modules, checked=checked)
         command = Distribution({"name": "reviewgraph", "ext_modules": extensions}).get_command_obj("build_ext")
         command.build_lib = str(target)
         command.build_temp = work
@@ -114,7 +117,7 @@ def compile_kernels(root: Path, target: Path, *, checked: bool = False) -> list[
         return sorted(Path(file).relative_to(target) for file in command.get_outputs())
 
 
-def translated(root: Path, work: Path, *, checked: bool) -> list[Any]:
+def translated(root: Path, work: Path, modules: list[Path], *, checked: bool) -> list[Any]:
     """Translate kernels to C in a folder; return what setuptools compiles."""
     from Cython.Build import cythonize
     from Cython.Compiler import Options
@@ -129,9 +132,9 @@ def translated(root: Path, work: Path, *, checked: bool) -> list[Any]:
     here = Path.cwd()
     os.chdir(root)  # names of modules follow from paths below it
     try:
-        modules = [module.relative_to(root) for module in kernels(root)]
+        paths = [module.relative_to(root) for module in modules]
         extensions: list[Any] = cythonize(
-            [Extension(".".join(module.with_suffix("").parts), [str(module)]) for module in modules],
+            [Extension(".".join(path.with_suffix("").parts), [str(path)]) for path in paths],
             build_dir=str(work),
             compiler_directives=DIRECTIVES | {"boundscheck": checked},
             shared_utility_qualified_name=SHARED,
@@ -150,5 +153,5 @@ def translated(root: Path, work: Path, *, checked: bool) -> list[Any]:
 if __name__ == "__main__":
     checkout = Path(__file__).parents[1]
     checking = "--checked" in sys.argv
-    if checking or is_stale(checkout):
-        compile_kernels(checkout, checkout, checked=checking)
+    if to_compile := kernels(checkout) if checking else stale(checkout):
+        compile_kernels(checkout, checkout, to_compile, checked=checking)

@@ -122,11 +122,11 @@ def infer_once() -> Iterator[dict[bytes, object]]:
 
 
 def compile_what_is_stale() -> None:
-    """Compile the kernels of the checkout, if a source is newer than a compiled form: tests are of what is written."""
-    from reviewgraph._build import compile_kernels, is_stale
+    """Compile the kernels of the checkout that are newer than their compiled forms: tests are of what is written."""
+    from reviewgraph._build import compile_kernels, stale
 
-    if is_stale(ROOT):
-        compile_kernels(ROOT, ROOT)
+    if modules := stale(ROOT):
+        compile_kernels(ROOT, ROOT, modules)
 
 
 class Docstrings:

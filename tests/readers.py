@@ -111,12 +111,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "reviews, lower is better": partial(_reviews, lower_is_better=True, duplicates="mean"),
     "reviews, large": _large,
     "items of reviews": lambda path: read_reviews(path, items=path),
-    **{
-        f"side, {name.removeprefix('read_')}": getattr(side, name)
-        for name in vars(side)
-        if name.startswith("read_") and name != "read_chosen"
-    },
-    **{f"side, {name}": partial(side.read_chosen, name=name) for name in ("senior", "willing")},
+    **{f"side, {name.removeprefix('read_')}": getattr(side, name) for name in vars(side) if name.startswith("read_")},
     "key of codes": read_key,
     "stream": _stream,
     "answer": _answer,
@@ -154,7 +149,7 @@ def _parquets() -> list[bytes]:
 def _plain() -> list[Case]:
     """Tables with the columns of each side file, whole, with all that may stand in them."""
     third = {"affinity": "affinity", "probabilities": "probability", "cost": "cost", "weights": "weight", "bids": "bid"}
-    second = {"capacity": "spare", "missing": "probability", "institutions": "institution"}
+    second = {"capacity": "spare", "missing": "probability"}
     cases = [
         Case(f"side, {kind}", "pairs.csv", as_csv(["reviewer", "paper"], PAIRS))
         for kind in ("conflicts", "assigned", "gone")
@@ -180,10 +175,7 @@ def _plain() -> list[Case]:
         ["reviewer", "load", "min_load", "institution", "senior", "willing"],
         [[who, 3, 1, "X", "yes", "no"] for who in people],
     )
-    cases += [
-        Case(f"side, {kind}", "people.csv", roster)
-        for kind in ("reviewers", "roster", "attributes", "senior", "willing", "institutions")
-    ]
+    cases += [Case(f"side, {kind}", "people.csv", roster) for kind in ("reviewers", "roster", "attributes", "willing")]
     papers = sorted({paper for _, paper in PAIRS})
     items = as_csv(["item", "demand", "title"], [[paper, 2, f"T, {paper}"] for paper in papers])
     cases += [Case(f"side, {kind}", "papers.csv", items) for kind in ("items", "item_attributes")]

@@ -40,7 +40,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "planning": "_plans rules",
         "assigning": "_assign rules",
         "verifying": "_assign _plans rules",
-        "commands": "_assign _plans assigning planning rules",
+        "commands": "_assign _plans assigning planning rules verifying",
     },
     "lsc": {
         "errors": "",
@@ -66,7 +66,9 @@ ROOMS: dict[str, dict[str, str]] = {
         "experiments": "errors estimate methods metrics simulation",
         "pages": "_inference calibration estimate posteriors selection",
         "seriation": "baselines calibration estimate",
-        "commands": ("_model calibration errors estimate experiments methods pages posteriors selection simulation"),
+        "commands": (
+            "_model calibration errors estimate experiments methods pages posteriors selection simulation verifying"
+        ),
     },
 }
 

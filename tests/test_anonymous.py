@@ -54,8 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table("items.csv", f"item,title,{TRACK}", [(*row, HOMES[n % 2]) for n, row in enumerate(titled.items())])
     people = [(who, HOMES[place % 4], "yes" if place < 2 else "no") for place, who in enumerate(PEOPLE)]
     table("people.csv", "reviewer,institution,senior", people)
-    table("homes.csv", "reviewer,institution", [row[:2] for row in people])
-    table("senior.csv", "reviewer,senior", [(who, senior) for who, _, senior in people])
+    table("willing.csv", "reviewer,willing", [(who, senior) for who, _, senior in people])
     table("conflicts.csv", "reviewer,item", pairs[:4])
     table("nobody.csv", "reviewer,item", [(who, PAPERS[-1]) for who in PEOPLE])
     table("nobody2.csv", "reviewer,item", list(product(PEOPLE, PAPERS[2:5])))
@@ -103,11 +102,11 @@ PLANS = [
     "--items items.csv --conflicts nobody2.csv --min-reviews 9",
     "--target connected --capacity one.csv --spare 0",
     "--fixed fixed.csv --spare 1",
-    "--fixed fixed.csv --spare 2 --institutions homes.csv --senior senior.csv --min-reviews 3",
-    "--senior senior.csv --spare 1 --min-reviews 3",
+    "--fixed fixed.csv --spare 2 --reviewers people.csv --at-most institution=1 --at-least senior=1 --min-reviews 3",
+    "--reviewers people.csv --at-least senior=1 --spare 1 --min-reviews 3",
     "--max-reviews 1",
     "--target survives-review --time-limit 0.1",
-    "--affinity affinity.csv --min-affinity 0.2 --willing senior.csv",
+    "--affinity affinity.csv --min-affinity 0.2 --willing willing.csv",
     "--cost cost.csv --gone gone.csv",
     "--for decision --select 3 --max-reviews 3",
 ]

@@ -59,31 +59,26 @@ def test_every_form_gives_the_same_table(form: str, table: dict[tuple[str, str],
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_arrays_are_pairs_in_the_order_passed(seed: int) -> None:
-    """A matrix, sparse or labelled, array and Series give the assignment of pairs and mappings; labels in any order."""
+def test_affinities_are_pairs_a_matrix_or_a_table(seed: int) -> None:
+    """A matrix, dense or sparse, and a wide table give the assignment of pairs; labels in any order."""
     random = Random(seed)
-    n_reviewers, n_items = 4 + seed % 2, 5
-    people = [f"r{j}" for j in range(n_reviewers)]
-    papers = [f"p{i}" for i in range(n_items)]
+    people = [f"r{j}" for j in range(4 + seed % 2)]
+    papers = [f"p{i}" for i in range(5)]
     random.shuffle(people)
     random.shuffle(papers)
     affinity = np.array([[random.random() for _ in papers] for _ in people])
-    barred = np.triu(np.array([[random.random() < 0.2 for _ in papers] for _ in people]))
-    if n_reviewers == n_items:
-        barred |= barred.T  # what is symmetric needs no question
-    loads = [random.randint(1, 3) for _ in people]
+    rules: dict[str, Any] = {
+        "conflicts": [(who, what) for who in people for what in papers if random.random() < 0.1],
+        "load": {who: random.randint(1, 3) for who in people},
+    }
+    common: dict[str, Any] = {**rules, "target": "none", "demand": 1}
     by_pair = {(who, what): affinity[j, i] for j, who in enumerate(people) for i, what in enumerate(papers)}
-    pairs = [(people[j], papers[i]) for j, i in np.argwhere(barred).tolist()]
-    common: dict[str, Any] = {"target": "none", "demand": 1}
-    want = assign(by_pair, conflicts=pairs, load=dict(zip(people, loads, strict=True)), **common)
+    want = assign(by_pair, **common)
     frame = pd.DataFrame(affinity, people, papers).rename_axis(index="reviewer", columns="item")
     ways = [
-        assign(affinity, reviewers=people, items=papers, conflicts=barred, load=np.array(loads), **common),
-        assign(
-            sp.csr_array(affinity), reviewers=people, items=papers, conflicts=sp.csr_array(barred), load=loads, **common
-        ),
-        assign(frame.T, conflicts=pd.DataFrame(barred, people, papers), load=pd.Series(loads, people), **common),
-        assign(by_pair, reviewers=people, items=papers, conflicts=barred, load=np.array(loads), **common),
+        assign(affinity, reviewers=people, items=papers, **common),
+        assign(sp.csr_array(affinity), reviewers=people, items=papers, **common),
+        assign(frame.T, **common),
     ]
     for one in ways:
         assert one.status == want.status
@@ -94,18 +89,18 @@ def test_arrays_are_pairs_in_the_order_passed(seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_extra_reviews_under_arrays_are_applied_and_checked_again(kind: str) -> None:
+def test_extra_reviews_are_applied_and_checked_again(kind: str) -> None:
     rows = [(f"r{j}", f"p{i}", float(1 + (3 * i + j) % 5)) for j in range(8) for i in range(12) if (i + j) % 4 == 0]
     frame = pd.DataFrame(rows, columns=["email", "paper", "rating"])
     reviews = Reviews(frame)
-    conflicts = np.random.default_rng(0).random((reviews.n_reviewers, reviews.n_items)) < 0.2
-    plan = planner.plan(reviews, conflicts=conflicts, capacity=np.full(reviews.n_reviewers, 2))
+    draws = np.random.default_rng(0)
+    conflicts = {(who, what) for who in reviews.reviewers for what in reviews.items if draws.random() < 0.2}
+    plan = planner.plan(reviews, conflicts=conflicts, capacity=dict.fromkeys(reviews.reviewers, 2))
     after = Reviews(frame if kind == "pandas" else pl.from_pandas(frame)).add(plan)
     report = check(after)
     assert report.reaches("double")
     assert len(after.to_frame()) == len(frame) + plan.count
-    planned = [(reviews.reviewer_code[one.reviewer], reviews.item_code[one.item]) for one in plan.added]
-    assert not any(conflicts[pair] for pair in planned)
+    assert conflicts.isdisjoint((one.reviewer, one.item) for one in plan.added)
     both = pd.concat([reviews.to_frame(backend="pandas"), plan.to_frame(backend="pandas")[["reviewer", "item"]]])
     assert check(both).reaches("double")
 
@@ -115,7 +110,13 @@ def test_samples_have_the_published_probabilities(target: str) -> None:
     similarity = np.random.default_rng(0).random((8, 10))
     conflicts = similarity < 0.1
     chosen = assign(
-        similarity, conflicts=conflicts, demand=2, load=4, target=target, max_probability=0.5, search=Search(seed=3)
+        similarity,
+        conflicts=np.argwhere(conflicts),
+        demand=2,
+        load=4,
+        target=target,
+        max_probability=0.5,
+        search=Search(seed=3),
     )
     sample = chosen.sample(200, seed=3)
     shares = np.array(chosen.probabilities.to_columns()["probability"])

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,6 +40,7 @@ from reviewgraph.formats import parse_scale, rated
 if TYPE_CHECKING:
     from lsc.selection import Selection
     from reviewgraph._base import Fact, Label, Next, Page
+    from reviewgraph._verify import Answer, Findings
     from reviewgraph.parts import PartedReviews
     from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
@@ -288,8 +290,28 @@ def answer(
     session.answer(outcome.result, reviews, compose, content, holds=outcome.refused is None)
 
 
+def _verified(session: Session, answer: Answer) -> Findings:
+    """Return what independent code finds of an answer."""
+    from lsc.verifying import wanted
+    from reviewgraph._verify import table_of, verify_calibration
+
+    params = session.params
+    method = settle_method(session).name
+    asked = wanted(
+        method,
+        named=bool(params["method"]) or any(params[name] is not None for name in CHOOSING),
+        select=None if params["select"] is None else partial(selected_among, params["select"]),
+        error_rate=params["error_rate"],
+        across_groups=params["by_group_average"],
+        references=set(map(str, session.read("references") or ())),
+    )
+    reviews = session.read_reviews(*params["paths"], items=params["items"])
+    return verify_calibration(answer, table_of(reviews), asked)
+
+
 @click.command(
     cls=Command,
+    verifier=_verified,
     gone={
         "--likelihood": "scores are modelled as numbers; leave it out",
         "--ties": "equal scores of a reviewer mean equal perceived qualities; leave it out",
@@ -301,8 +323,6 @@ def answer(
         "--hypotheses": "one --hypothesis for all; in Python calibrate(method='lsc', hypothesis=...) takes a mapping",
         "--sheet": "--explain PAPER without names of reviewers, or -o FILE.xlsx for all papers",
     },
-    # ``verify`` asks methods what their results have.
-    context_settings={"obj": {"methods": METHODS}},
     epilog=examples(
         ("What is the quality of each paper?", "calibrate reviews.csv -o calibrated.csv"),
         ("Which are in, out, or to be discussed?", "calibrate reviews.csv --select 10%"),

@@ -13,6 +13,7 @@ from planner._assign.problem import LISTS, Concerns, Problem, concern_weight
 from planner.facts import Pair, facts_of
 from planner.rules import ruled
 from reviewgraph._base import (
+    ColumnWarning,
     InputError,
     as_numbers,
     check_magnitude,
@@ -24,10 +25,10 @@ from reviewgraph._base import (
     listed,
     natural_key,
     refuse,
+    warn,
 )
 from reviewgraph.formats import AFFINITY, DEMAND, ITEM, LOAD, MIN_LOAD, REVIEWER, Columns, Merge, Spellings
 from reviewgraph.io import (
-    Order,
     by_label,
     codes_among,
     is_frame,
@@ -38,6 +39,7 @@ from reviewgraph.io import (
     numbered_pairs,
     pairs_among,
     pairs_of,
+    pairs_of_wide,
 )
 from reviewgraph.table import Reviews
 
@@ -64,7 +66,6 @@ class Scored(NamedTuple):
     reviewers: Sequence[Label]
     items: Sequence[Label]
     spellings: Spellings
-    order: Order  # what arrays beside them follow
 
 
 def scored_pairs(
@@ -79,10 +80,10 @@ def scored_pairs(
     people = None if reviewers is None else labels_in(list(reviewers), "reviewers", REVIEWER, spellings)
     papers = None if items is None else labels_in(list(items), "items", ITEM, spellings)
     if is_wide(affinity):
-        table = Order(people or (), papers or ()).numbered(affinity, "affinity")
+        table = pairs_of_wide(affinity, "affinity", people or (), papers or ())
         if people is None and papers is None:
-            lines = table.reviewers, table.items
-            return Scored(table.reviewer, table.item, np.asarray(table.score), *lines, spellings, Order(*lines))
+            score = np.asarray(table.score)
+            return Scored(table.reviewer, table.item, score, table.reviewers, table.items, spellings)
         return _of_table(table, people, papers, spellings)
     if isinstance(affinity, Mapping | Columns) or is_frame(affinity):
         return _of_table(numbered_pairs(affinity, "affinity", AFFINITY.role, spellings), people, papers, spellings)
@@ -105,11 +106,28 @@ def _of_matrix(
         row, column = np.nonzero(~np.isnan(matrix))
         value = matrix[row, column]
     if reviewers is None and items is None:
-        Order.warn_square(matrix, "affinity")
+        _warn_square(matrix)
     people = _lines("reviewers", reviewers, matrix.shape[0])
     papers = _lines("items", items, matrix.shape[1])
     scores = row.astype(np.int64), column.astype(np.int64), value.astype(np.float64)
-    return Scored(*scores, people, papers, spellings, Order(people, papers))
+    return Scored(*scores, people, papers, spellings)
+
+
+def _warn_square(matrix: Any) -> None:
+    """Warn of a square matrix without labels, which may be turned; one that is symmetric needs no warning."""
+    size, n_columns = matrix.shape
+    if size != n_columns:
+        return
+    if hasattr(matrix, "nnz"):
+        is_symmetric = not (matrix.tocsr() != matrix.T.tocsr()).nnz
+    else:
+        is_symmetric = bool(((matrix == matrix.T) | ((matrix != matrix) & (matrix.T != matrix.T))).all())
+    if not is_symmetric:
+        warn(
+            f"affinity: a square matrix, {size} x {size}, read as reviewers x items; pass affinity.T if it is "
+            "items x reviewers, or a data frame with labels, which needs no question",
+            ColumnWarning,
+        )
 
 
 def _lines(name: str, labels: Sequence[Label] | None, size: int) -> Sequence[Label]:
@@ -133,10 +151,7 @@ def _of_table(
     row, column = match_pairs(table, *labels, "affinity", where=LISTS, spellings=spellings)
     value = np.asarray(table.score, np.float64)
     scored = (row >= 0) & (column >= 0) & ~np.isnan(value)
-    # Arrays follow the labels as they were listed.
-    stated = (labels[0] if reviewers is None else reviewers), (labels[1] if items is None else items)
-    order = Order(*stated, reviewers is not None, items is not None)
-    return Scored(row[scored], column[scored], value[scored], labels[0], labels[1], spellings, order)
+    return Scored(row[scored], column[scored], value[scored], labels[0], labels[1], spellings)
 
 
 def _declared(codes: IntArray, labels: Sequence[Label], declared: Iterable[Label] | None) -> Sequence[Label]:

@@ -363,13 +363,6 @@ def pieces(reviews: Reviews) -> int:
     return int(np.unique(connected_components(reviews).item_labels).size)
 
 
-#: The rules that a plan respects.
-HEEDED = (
-    "conflicts", "fixed", "gone", "capacity", "spare", "min_reviews", "max_per_item", "willing", "institutions",
-    "senior", "attributes", "item_attributes", "conflict_by", "at_most", "at_least",
-)  # fmt: skip
-
-
 @dataclass(frozen=True, eq=False)
 class Constraints:
     """Reviews, and who may read what beyond them.

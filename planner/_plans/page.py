@@ -27,7 +27,7 @@ from reviewgraph._base import (
     places,
 )
 from reviewgraph.graph import level_named, structure_of
-from reviewgraph.report import MOST, grouping_of, not_counted
+from reviewgraph.report import MOST, map_of, not_counted
 
 if TYPE_CHECKING:
     from planner._plans.outcome import Purchase
@@ -345,13 +345,11 @@ def _invited(plan: Plan) -> list[Part]:
 
 def _groups(plan: Plan) -> list[Part]:
     """Return the map of groups with the reviews that are to join them, and how the largest group grows."""
-    table = plan.constraints.reviews
-    grouping = grouping_of(structure_of(table))
+    drawn = map_of(structure_of(plan.constraints.reviews), plan.pairs if plan.added else None)
     parts: list[Part] = []
-    if len(grouping) > 1:
+    if len(drawn.names) > 1:
         words = "Groups before the plan: circles as large as their papers, lines for the papers that two share."
         words += " Each dashed line is an extra review, from the group of its reviewer to the paper." * bool(plan.count)
-        drawn = grouping.map(plan.pairs if plan.added else None)
         parts.append(Picture("map", "What the reviews join", words, drawn))
     if plan.added:
         before, after = plan.reach

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from planner._assign.assignment import Assignment
     from planner.commands.options import Destination
     from reviewgraph._base import Next, Page
+    from reviewgraph._verify import Answer, Findings
     from reviewgraph.report import Codes
 
 
@@ -65,8 +66,16 @@ def read_who_wrote(session: Session, reviewers: Collection[str]) -> dict[str, An
     return {"authors": table}
 
 
+def _verified(session: Session, answer: Answer) -> Findings:
+    from planner.verifying import of_assigned
+
+    request, _, _ = _problem(session)
+    return of_assigned(answer, request, request["previous"] is None, session.is_typed("target"))
+
+
 @click.command(
     cls=Command,
+    verifier=_verified,
     gone={
         "--alternates-file": "--alternates N; --json has them, and the table of papers of --html",
         "--probabilities": "leave it out; --json has them, of each pair",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from planner._plans.plan import Plan
     from planner.commands.options import Destination
     from reviewgraph._base import Label, Page
+    from reviewgraph._verify import Answer, Findings
     from reviewgraph.report import Codes
     from reviewgraph.table import Reviews
 
@@ -58,8 +59,20 @@ NOT_AGAIN = {*TABLE, *DESTINATION, *SHOWN_BY, "as_json"}
 _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --missing tells what a plan keeps"
 
 
+def _verified(session: Session, answer: Answer) -> Findings:
+    from planner.verifying import of_planned
+
+    params = session.params
+    reviews = session.read_reviews(*params["paths"], items=params["items"])
+    limits = {name: params[name] for name in ("spare", "min_affinity", "max_per_item")}
+    request = {**_side_files(session, reviews), **limits, "n": params["max_reviews"]}
+    request["min_reviews"] = params["min_reviews"] or None
+    return of_planned(answer, reviews, request, params["target"] if session.is_typed("target") else None)
+
+
 @click.command(
     cls=Command,
+    verifier=_verified,
     gone={
         "--missing": _OF_CHECK,
         "--keep": _OF_CHECK,
@@ -69,6 +82,8 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
         "--after": "give the files of earlier rounds with REVIEWS, and what is left with --rounds and --max-reviews",
         "--worth": "leave it out; the column saves has what each review is expected to avoid",
         "--gone-after": "list the reviewers who are late in a file and give it with --gone",
+        "--institutions": "use --reviewers FILE --at-most institution=1",
+        "--senior": "use --reviewers FILE --at-least senior=1, with a column senior of yes and no",
     },
     epilog=examples(
         (
@@ -143,18 +158,6 @@ _OF_CHECK = "plan for --target survives-review or survives-reviewer; check --mis
 @gone_options
 @preference_options
 @option("Rules", "--min-affinity X", type=Number(), help="Exclude pairs of affinity below X, or without affinity.")
-@option(
-    "Rules",
-    "--institutions FILE",
-    old="--reviewers FILE --at-most institution=1",
-    help="Exclude new reviews by colleagues of a reviewer of the paper (reviewer,institution).",
-)
-@option(
-    "Rules",
-    "--senior FILE",
-    old="--reviewers FILE --at-least senior=1, with a column senior of yes and no",
-    help="Require a senior reviewer for every paper (reviewer[,senior]).",
-)
 @option("Rules", "--willing FILE", help="Invite only these reviewers (reviewer[,willing]).")
 @option(
     "Rules",
@@ -281,7 +284,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     params = session.params
     say_meta_reviews(reviews)
     files = {
-        **session.read_given("capacity", "willing", "institutions", "senior", "fixed", "cost"),
+        **session.read_given("capacity", "willing", "fixed", "cost"),
         "gone": session.read("gone"),
     }
     known = dict.fromkeys([*reviews.reviewers, *files.get("capacity", ())])

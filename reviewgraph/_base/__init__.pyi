@@ -28,6 +28,7 @@ from .arrays import snapped as snapped
 from .arrays import spread as spread
 from .arrays import starts as starts
 from .clock import Clock as Clock
+from .errors import ColumnWarning as ColumnWarning
 from .errors import InputError as InputError
 from .errors import LabelWarning as LabelWarning
 from .errors import ReviewGraphError as ReviewGraphError
@@ -61,7 +62,6 @@ from .results import Status as Status
 from .results import backend_of as backend_of
 from .storing import csv_parts as csv_parts
 from .storing import csv_text as csv_text
-from .storing import draft_beside as draft_beside
 from .storing import plain as plain
 from .storing import write_together as write_together
 from .storing import write_whole as write_whole

@@ -195,7 +195,7 @@ FINER = 6
 class Column:
     """A column of cells: text, numbers (with ``digits`` after the point), or None.
 
-    ``"text"`` is searched, ``"number"`` is filtered by minimum and maximum, ``"choice"`` is one of a few words. In a
+    ``"text"`` is searched, ``"number"`` is sorted from the largest on, ``"choice"`` is one of a few words. In a
     terminal a ``whole`` column is not cut, whatever the width, and a ``free`` one to whatever is left.
     """
 

@@ -175,7 +175,7 @@ def text_table(
     """Return a table, one line per row; columns at the places ``text`` are left-aligned, others right-aligned.
 
     Text is cut where the table is wider than the terminal, the widest column first, but never so far that two different
-    cells of a column look the same, unless it is ``free``; columns at the places ``whole`` are not cut.
+    cells of a column look the same, unless it is ``free``; headers, and columns at the places ``whole``, are not cut.
 
     >>> text_table(["paper", "rank"], [["p1", "10"], ["p2 On the comparison", "9"]], text=[0], width=16)
     ['paper       rank', 'p1            10', 'p2 On the…     9']
@@ -185,6 +185,7 @@ def text_table(
     room = (terminal_width() if width is None else width) - len(_GAP) * (len(sizes) - 1)
     cut = [place for place in text if place not in whole] if sum(sizes) > room else []
     least = {place: _LEAST if place in free else _told_apart([line[place] for line in lines]) for place in cut}
+    least = {place: max(size, columns(header[place])) for place, size in least.items()}
     while sum(sizes) > room and (longer := [place for place in least if sizes[place] > least[place]]):
         sizes[max(longer, key=lambda place: sizes[place])] -= 1
     return [

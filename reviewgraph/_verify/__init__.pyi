@@ -1,11 +1,12 @@
 from .answers import Answer as Answer
 from .answers import Findings as Findings
+from .answers import expecting_keys as expecting_keys
 from .assignments import verify_assignment as verify_assignment
 from .calibrations import Wanted as Wanted
 from .calibrations import verify_calibration as verify_calibration
+from .graphs import names_of as names_of
 from .graphs import table_of as table_of
 from .plans import verify_plan as verify_plan
 from .rules import Market as Market
 from .rules import PanelRule as PanelRule
 from .rules import PlainRules as PlainRules
-from .rules import check_rules as check_rules

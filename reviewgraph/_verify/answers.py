@@ -151,7 +151,7 @@ class Findings:
         return claimed_rows == actual_rows
 
     def check(self, words: str) -> None:
-        """Note what was checked, once: rules may be checked twice, as made and as asked."""
+        """Note what was checked, once."""
         if words not in self.checked:
             self.checked.append(words)
 
@@ -289,18 +289,18 @@ def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], argumen
         return
     for file in files:
         name = file["file"]
-
-        def likeness(entry: Mapping[str, Any], file: Mapping[str, Any] = file, name: str = name) -> tuple[bool, ...]:
-            same_name = _base(entry["file"]) == _base(name)
-            return entry["file"] == name, same_name, entry["sha256"] == file["sha256"]
-
         # The entry of the same path, else of the same name, else of the same bytes.
-        entry = max(remaining, key=likeness, default=None)
-        if entry is None or not any(likeness(entry)):
+        marks = [
+            (entry["file"] == name, _base(entry["file"]) == _base(name), entry["sha256"] == file["sha256"])
+            for entry in remaining
+        ]
+        best = max(marks, default=(False, False, False))
+        if not any(best):
             findings.not_checked(f"{name}: not among the files that the answer was made from")
             continue
-        remaining.remove(entry)
-        if entry["sha256"] != file["sha256"]:
+        entry = remaining.pop(marks.index(best))
+        _, is_named_so, is_same_file = best
+        if not is_same_file:
             why = f"SHA-256 {entry['sha256'][:12]}..., here {file['sha256'][:12]}..."
             findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})")
             continue
@@ -308,7 +308,7 @@ def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], argumen
         for key in ("sheets", "rows", "scored", "left_out"):
             words = f"files: {name}: {key}: claims {entry[key]}; recomputed {file[key]}"
             findings.expect(entry[key] == file[key], words)
-        if _base(entry["file"]) != _base(name):
+        if not is_named_so:
             findings.not_checked(f"{name}: called {entry['file']} where the answer was made", decisive=False)
     # Files that only the answer names.
     read = {(_base(file["file"]), file["sha256"]) for file in files}

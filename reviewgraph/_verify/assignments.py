@@ -162,7 +162,7 @@ class _Assignment:
                 findings.expect(False, f"status {status}: demands can be met within loads and conflicts")
                 return
             level = market.target in ALL_NAMES
-            if level and not holds(market.target, market.table(market.pairs())):
+            if level and not holds(market.target, market.table(market.affinity)):
                 findings.check("that even all pairs together do not reach the level")
                 return
         except TooLarge:
@@ -185,7 +185,7 @@ def most_affinity(market: Market, need: Mapping[str, int]) -> float | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
-    affinity_of = market.pairs()
+    affinity_of = market.affinity
     if len(affinity_of) > MOST_PAIRS:
         message = (
             f"{len(affinity_of)} pairs may be assigned, and the largest affinity is computed of up to {MOST_PAIRS}"

@@ -223,6 +223,16 @@ class Table:
         return dict.fromkeys(self.items, 0) | Counter(item for _, item in self.score)
 
 
+def names_of(labels: Iterable[Any]) -> tuple[str, ...]:
+    """Return labels as text, and in Python's notation where the text of two is the same.
+
+    >>> names_of([1, 2]), names_of([1, "1"])
+    (('1', '2'), ('1', "'1'"))
+    """
+    names = tuple(map(str, labels))
+    return names if len(set(names)) == len(names) else tuple(map(repr, labels))
+
+
 def table_of(reviews: Reviews) -> Table:
     """Return a table of reviews by name.
 
@@ -230,7 +240,8 @@ def table_of(reviews: Reviews) -> Table:
     >>> table_of(Reviews([("ann", 1, 2.0), ("bob", 1)])).score
     {('ann', '1'): 2.0, ('bob', '1'): None}
     """
-    reviewers, items = (tuple(map(str, labels)) for labels in (reviews.reviewers, reviews.items))
+    reviewers = names_of(reviews.reviewers)
+    items = names_of(reviews.items)
     scores = zip(reviews.printed(reviews.score).tolist(), reviews.scored.tolist(), strict=True)
     codes = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
     pairs = [(reviewers[j], items[i]) for j, i in codes]

@@ -35,17 +35,11 @@ OTHER = {"infeasible", "chosen"}
 
 
 @expecting_keys
-def verify_plan(answer: Answer, rules: PlainRules | None, target: str | None) -> Findings:
-    """Check a plan against its rules and its own claims.
-
-    ``target`` is the level that was passed, None without one. Without ``rules``, which are those of a later round, all
-    is left to a second run.
-    """
+def verify_plan(answer: Answer, rules: PlainRules, target: str | None) -> Findings:
+    """Check a plan against its rules and its own claims; ``target`` is the level that was passed, None without one."""
     findings = Findings(answer)
     status = answer.get("status")
     if not findings.expect(status in REACHING | PARTIAL | OTHER, f"status: there is none called {status!r}"):
-        return findings
-    if rules is None:
         return findings
     pairs = answer.pairs
     aim = answer.get("target")

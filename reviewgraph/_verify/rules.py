@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from reviewgraph._verify.graphs import Table
 
@@ -22,123 +22,45 @@ if TYPE_CHECKING:
     from reviewgraph._verify.graphs import Pair
 
 
-AT_MOST = "--at-most"
-AT_LEAST = "--at-least"
-
-
-#: The values that mean those of the paper, and all others.
-SAME = "same"
-OTHER = "other"
-
-
 @dataclass(frozen=True)
 class PanelRule:
-    """A rule on the reviewers of a paper, as an option of ``assign`` states it in ``text``.
+    """A rule on the reviewers of a paper, ``text`` as an option.
 
-    ``values`` are those of the attribute by reviewer, only True where it is boolean. ``number`` is one for all papers,
-    or by paper; a paper that is missing has no rule. ``wanted`` is the value that is counted; None where different
-    values are, or each by itself. With ``own``, values by paper, it is ``same``, those of the paper, or ``other``.
+    ``values`` are those of the ``attribute`` by reviewer. ``most`` and ``least`` are bounds by paper on the reviewers
+    with a value; a paper that is missing has none. Of ``wanted`` reviewers with this value are counted, of ``own``,
+    values by paper, those with some value of the paper, else the different values.
     """
 
-    option: str
     text: str
     attribute: str
     values: Mapping[str, tuple[Any, ...]]
-    number: float | Mapping[str, float]
+    most: Mapping[str, int] = field(default_factory=dict)
+    least: Mapping[str, int] = field(default_factory=dict)
     wanted: Any = None
     own: Mapping[str, tuple[Any, ...]] | None = None
 
-    at_most: ClassVar[str] = AT_MOST
-    at_least: ClassVar[str] = AT_LEAST
-
-    def number_of(self, item: str) -> float | None:
-        """Return the number of a paper, None where it has none."""
-        return self.number.get(item) if isinstance(self.number, Mapping) else self.number
-
-    def held(self, panel: Iterable[str], item: str) -> dict[Any, int]:
-        """Return the number of reviewers with each value that counts on a paper."""
-        counts = Counter(value for reviewer in panel for value in self.values.get(reviewer, ()))
-        if self.own is None:
-            return {value: count for value, count in counts.items() if self.wanted in (None, value)}
-        own = self.own.get(item, ())
-        return {value: count for value, count in counts.items() if (value in own) == (self.wanted == SAME)}
-
     def exceeded(self, panel: Iterable[str], new: Iterable[str], item: str) -> bool:
         """Whether a panel has more than a maximum with a value that a new reviewer has."""
-        most = self.number_of(item)
-        if self.option != AT_MOST or most is None:
+        if item not in self.most:
             return False
-        fresh = self.held(new, item)
-        return any(count > most and value in fresh for value, count in self.held(panel, item).items())
+        held = Counter(value for reviewer in panel for value in self.values.get(reviewer, ()))
+        fresh = {value for reviewer in new for value in self.values.get(reviewer, ())}
+        return any(held[value] > self.most[item] for value in fresh)
 
     def lacks(self, panel: Collection[str], item: str) -> int:
         """Return the number of reviewers with the value, or of different values, still lacking."""
-        least = self.number_of(item)
-        if self.option != AT_LEAST or least is None:
-            return 0
-        counts = self.held(panel, item)
+        least = self.least.get(item, 0)
+        held = [self.values.get(reviewer, ()) for reviewer in panel]
         if self.own is not None:
             # Whoever has some value of the paper counts once; a paper without values asks for nobody.
             own = set(self.own.get(item, ()))
-            present = sum(not own.isdisjoint(self.values.get(reviewer, ())) for reviewer in panel)
-            return max(int(least) - present, 0) if own else 0
-        present = len(counts) if self.wanted is None else sum(counts.values())
-        return max(int(least) - present, 0)
-
-
-def asks_papers(text: str) -> bool:
-    """Whether the number or the value of a rule is that of each paper.
-
-    >>> asks_papers("country:same=1"), asks_papers("senior=needed"), asks_papers("region:Asia=1")
-    (True, True, False)
-    """
-    stated, _, number = text.rpartition("=")
-    return stated.partition(":")[2].strip() in (SAME, OTHER) or _number(number) is None
-
-
-def panel_rule(
-    option: str,
-    text: str,
-    attributes: Mapping[str, Mapping[str, Any]],
-    papers: Mapping[str, Mapping[str, Any]] | None = None,
-) -> PanelRule:
-    """Return the rule that an option states.
-
-    >>> rule = panel_rule("--at-least", "senior=1", {"ann": {"senior": True}, "bob": {"senior": False}})
-    >>> rule.wanted, rule.values["ann"], rule.values["bob"]
-    (True, (True,), ())
-    """
-    # ATTRIBUTE=NUMBER, or ATTRIBUTE:VALUE=NUMBER; the number may be that of each paper.
-    papers = papers or {}
-    stated, _, number = text.rpartition("=")
-    name, _, value = (part.strip() for part in stated.partition(":"))
-    wanted: Any = value or None
-    raw = {reviewer: row.get(name) for reviewer, row in attributes.items()}
-    # Of boolean attributes True is counted.
-    if wanted is None and all(value is None or isinstance(value, bool) for value in raw.values()):
-        wanted = True
-    values = {reviewer: _values(value) for reviewer, value in raw.items()}
-    own = None
-    if wanted in (SAME, OTHER) and not any(wanted in known for known in values.values()):
-        own = {item: _values(row.get(name)) for item, row in papers.items()}
-    numbers: Any = _number(number)
-    if numbers is None:
-        cells = {item: row.get(number.strip()) for item, row in papers.items()}
-        numbers = {item: float(cell) for item, cell in cells.items() if cell is not None}
-    return PanelRule(option, f"{option} {text}", name, values, numbers, wanted, own)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _values(known: Any) -> tuple[Any, ...]:
-    if isinstance(known, list | tuple):
-        return tuple(dict.fromkeys(known))
-    return () if known is None or known is False else (known,)
+            least = least if own else 0
+            present = sum(not own.isdisjoint(values) for values in held)
+        elif self.wanted is None:
+            present = len({value for values in held for value in values})
+        else:
+            present = sum(self.wanted in values for values in held)
+        return max(least - present, 0)
 
 
 def missing(rules: Iterable[PanelRule], panel: Collection[str], item: str) -> int:
@@ -147,8 +69,9 @@ def missing(rules: Iterable[PanelRule], panel: Collection[str], item: str) -> in
     A reviewer may serve rules on several attributes, and on one attribute as many as anybody has values of it. Where
     nobody has two, those for different values of it add up.
 
-    >>> homes = {"ann": {"region": "Asia"}, "bob": {"region": "Europe"}}
-    >>> rules = [panel_rule("--at-least", text, homes) for text in ("region:Asia=2", "region:Europe=1", "region=2")]
+    >>> region = {"ann": ("Asia",), "bob": ("Europe",)}
+    >>> asked = [("Asia", 2), ("Europe", 1), (None, 2)]
+    >>> rules = [PanelRule("", "region", region, least={"p1": least}, wanted=wanted) for wanted, least in asked]
     >>> missing(rules, ["ann"], "p1")
     2
     """
@@ -185,10 +108,10 @@ class PlainRules:
 
     ``table`` has the reviews without reviewers who are gone, and with new reviewers. ``spare`` are extra reviews that
     reviewers can take, unlimited where missing; ``barred`` pairs are forbidden and ``fixed`` ones required (subject to
-    ``barred`` and ``spare`` alone); ``allowed`` are the only possible pairs and ``willing`` the only possible
-    reviewers, None for all; ``panels`` restrict the reviewers of an item, present reviews counted. ``min_reviews`` is
-    the minimum of reviews per item, old and new, ``max_per_item`` the maximum of new ones, ``max_reviews`` the budget.
-    ``value`` and ``default`` are costs, or affinities where ``best``, the highest affinity, is not None.
+    ``barred`` and ``spare`` alone); ``allowed`` are the only possible pairs, None for all; ``panels`` restrict the
+    reviewers of an item, present reviews counted. ``min_reviews`` is the minimum of reviews per item, old and new,
+    ``max_per_item`` the maximum of new ones, ``max_reviews`` the budget. ``value`` and ``default`` are costs, or
+    affinities where ``best``, the highest affinity, is not None.
     """
 
     table: Table
@@ -196,7 +119,6 @@ class PlainRules:
     barred: frozenset[Pair] = frozenset()
     fixed: tuple[Pair, ...] = ()
     allowed: frozenset[Pair] | None = None
-    willing: frozenset[str] | None = None
     panels: tuple[PanelRule, ...] = ()
     min_reviews: int = 0
     max_per_item: int | None = None
@@ -237,7 +159,7 @@ class PlainRules:
         closed = self._closed_items.get(reviewer, ())
         most = math.inf if self.max_per_item is None else self.max_per_item
         items = [item for item in self.table.items if item not in closed and self._fixed_limits[item] < most]
-        if self.allowed is None and self.willing is None and not self.panels:
+        if self.allowed is None and not self.panels:
             return items
         return [item for item in items if self.why_barred((reviewer, item), self.fixed) is None]
 
@@ -279,8 +201,6 @@ class PlainRules:
             return "is of a reviewer who takes no more reviews"
         if self.allowed is not None and pair not in self.allowed:
             return "is below the minimum affinity"
-        if self.willing is not None and reviewer not in self.willing:
-            return "is of a reviewer who is not willing"
         if self.panels:
             panel = {*self._panels.get(item, ()), *(who for who, what in beside if what == item)} - {reviewer}
             for rule in self.panels:
@@ -332,19 +252,16 @@ def check_rules(findings: Findings, rules: PlainRules, pairs: list[Pair]) -> Non
 class Market:
     """Constraints of an assignment.
 
-    ``demand`` are reviews per paper, ``loads`` minimum and maximum reviews per reviewer, ``affinity`` that of pairs;
-    with ``any_pair`` other pairs may be assigned for 0. ``barred`` pairs are forbidden, ``fixed`` ones required.
-    Reviews of ``phase_one`` link in addition to demands and loads, and may not be assigned again. ``target`` is the
-    level, ``none`` without one; ``named`` tells whether it was passed. ``panels`` restrict the reviewers of a paper,
-    ``floor`` is the minimum sum of affinities of a paper. ``plain`` tells that no authors and no lottery count,
-    ``sums_alone`` that the total is what is optimised: no change from a previous assignment counts.
+    ``demand`` are reviews per paper, ``loads`` minimum and maximum reviews per reviewer, ``affinity`` that of all
+    pairs that may be assigned, of which ``fixed`` ones are required. Reviews of ``phase_one`` link in addition to
+    demands and loads. ``target`` is the level, ``none`` without one; ``named`` tells whether it was passed. ``panels``
+    restrict the reviewers of a paper, ``floor`` is the minimum sum of affinities of a paper. ``plain`` tells that there
+    is no lottery, ``sums_alone`` that the total is what is optimised: no change from a previous assignment counts.
     """
 
     demand: Mapping[str, int]
     loads: Mapping[str, tuple[int, int]]
-    affinity: Mapping[Pair, float] = field(default_factory=dict)
-    any_pair: bool = True
-    barred: frozenset[Pair] = frozenset()
+    affinity: Mapping[Pair, float]
     fixed: tuple[Pair, ...] = ()
     phase_one: frozenset[Pair] = frozenset()
     target: str = "none"
@@ -358,17 +275,6 @@ class Market:
     def asks_more(self) -> bool:
         """Whether there are constraints besides demands, loads, pairs and a level."""
         return bool(self.panels) or self.floor is not None or not self.plain
-
-    def may(self, pair: Pair) -> bool:
-        if pair in self.fixed:
-            return True
-        barred = pair in self.barred or pair in self.phase_one
-        return not barred and (self.any_pair or pair in self.affinity)
-
-    def pairs(self) -> dict[Pair, float]:
-        """Return all pairs that may be assigned, with their affinities."""
-        every = ((reviewer, item) for item in self.demand for reviewer in self.loads)
-        return {pair: self.affinity.get(pair, 0.0) for pair in every if self.may(pair)}
 
     def table(self, pairs: Iterable[Pair]) -> Table:
         """Return the reviews that link."""
@@ -387,7 +293,7 @@ def check_market(findings: Findings, market: Market, pairs: list[Pair], short: M
         expect(times == 1, f"{name} is listed twice")
         listed = expect(reviewer in market.loads, f"{name}: there is no such reviewer")
         if listed and expect(item in market.demand, f"{name}: there is no such paper"):
-            allowed = market.may((reviewer, item))
+            allowed = (reviewer, item) in market.affinity
             expect(allowed, f"{name} may not be: a conflict, of the first phase or without affinity")
     for pair in market.fixed:
         expect(pair in seen, f"reviews: lacks {pair[0]} on {pair[1]}, which is fixed")

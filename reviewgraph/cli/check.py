@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
     from reviewgraph._base.page import Page
     from reviewgraph._base.results import Progress
+    from reviewgraph._verify.answers import Answer, Findings
     from reviewgraph.graph.check import Report
     from reviewgraph.graph.connection import Connection
-    from reviewgraph.parts.table import PartedReviews
+    from reviewgraph.parts.parts import PartedReviews
     from reviewgraph.report.codes import Codes
     from reviewgraph.table.reviews import Reviews
 
@@ -103,8 +104,23 @@ def _check_parts(
     session.answer(connection, None, compose, holds=reached)
 
 
+def _verified(session: Session, answer: Answer) -> Findings:
+    from reviewgraph._verify.answers import Findings
+    from reviewgraph._verify.graphs import table_of
+    from reviewgraph._verify.plans import verify_check
+    from reviewgraph.io.sides import without_gone
+
+    if answer.get("undecided") is not None:
+        # Tables larger than memory are left to a second run.
+        return Findings(answer)
+    reviews = session.read_reviews(*session.params["paths"], items=session.params["items"])
+    gone = session.read("gone")
+    return verify_check(answer, table_of(reviews if gone is None else without_gone(reviews, gone)))
+
+
 @click.command(
     cls=Command,
+    verifier=_verified,
     gone={
         **dict.fromkeys(("--noise", "--severity", "--stretch"), _INSTEAD),
         "--use-scores": "leave it out; the line So far is about the reviews with scores",

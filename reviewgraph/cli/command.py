@@ -14,7 +14,6 @@ from types import CodeType
 from typing import Any, Final, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from reviewgraph._base.errors import say_foreign
 from reviewgraph._version import __version__
@@ -53,14 +52,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Option(click.Option):
     """An option of a ``group`` of help, one of :data:`GROUPS`.
 
-    Only ``everyday`` options are in ``--help``. An ``old`` one will be removed: the value is what to write instead.
+    Only ``everyday`` options are in ``--help``.
     """
 
-    def __init__(self, *args: Any, group: str, everyday: bool = False, old: str = "", **settings: Any) -> None:
-        super().__init__(*args, **{"hidden": bool(old), **settings})
+    def __init__(self, *args: Any, group: str, everyday: bool = False, **settings: Any) -> None:
+        super().__init__(*args, **settings)
         self.group = group
         self.everyday = everyday
-        self.old = old
 
     @property
     def key(self) -> str:
@@ -93,10 +91,20 @@ CONFERENCE = "conference.toml"
 
 
 class Command(click.Command):
-    """A command with grouped help, and ``--help-all``; ``gone`` maps options that went to what to do instead."""
+    """A command with grouped help, and ``--help-all``; ``gone`` maps options that went to what to do instead.
 
-    def __init__(self, *args: Any, gone: Mapping[str, str] | None = None, **settings: Any) -> None:
+    ``verifier`` takes the session and an answer, and returns what independent code finds of it.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        gone: Mapping[str, str] | None = None,
+        verifier: Callable[[Session, Any], Any] | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(*args, **settings)
+        self.verifier = verifier
         self.gone = {"--conference": "give the options of that file on the command line", **(gone or {})}
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -112,7 +120,7 @@ class Command(click.Command):
         return [*super().get_params(ctx), everything]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line, with notes on options that will be removed, and on a file that is no longer read."""
+        """Parse the command line; options that went are refused with what to do, and a file that went is noted."""
         if os.path.isfile(CONFERENCE) and not ctx.resilient_parsing:
             say(f"{CONFERENCE} is no longer read: give its options on the command line")
         words = list(args)
@@ -126,12 +134,7 @@ class Command(click.Command):
             following = args[place + 1] if place + 1 < len(args) else ""
             if word == "--verbose" and verbose is not None and not verbose.type.are_meant(following):  # type: ignore[attr-defined]
                 words[place] = "--verbose=all"
-        left = super().parse_args(ctx, words)
-        for parameter in self.params:
-            typed = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-            if isinstance(parameter, Option) and parameter.old and typed:
-                say(f"{parameter.opts[0]} will be removed in the next release; use {parameter.old}")
-        return left
+        return super().parse_args(ctx, words)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings: the everyday ones, or all for ``--help-all``."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reviewgraph.formats.columns import Columns
     from reviewgraph.formats.side import Reviewer
     from reviewgraph.formats.spellings import Merge
-    from reviewgraph.parts.table import PartedReviews
+    from reviewgraph.parts.parts import PartedReviews
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])

@@ -294,7 +294,8 @@ class Session:
         # out.
         names = dict.fromkeys(file.file for file in self.files)
         number = {name: f"file {place}" for place, name in enumerate(names, 1)}
-        warnings = [hidden(text, number) for text in page.warnings]
+        named = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
+        warnings = [named.sub(lambda name: number[name[0]], text) for text in page.warnings]
         page = replace(page, warnings=warnings, uploads=(), following=(), subject="")
         write_whole(path, self._with_files(page, number).html())
 
@@ -348,23 +349,14 @@ def _reader_of(name: str) -> Callable[..., Any]:
         # A review of a first phase that was revised counts once.
         "phase_one": functools.partial(read_reviews, duplicates="last"),
         "previous": side.read_assigned,
-        "senior": functools.partial(side.read_chosen, name="senior"),
-        "willing": functools.partial(side.read_chosen, name="willing"),
     }
     return others.get(name) or getattr(side, f"read_{name}")
 
 
 # The key to the codes of an anonymous report, and what its pictures import.
 
-#: The columns of a key, and the form of codes by kind.
+#: The columns of a key.
 COLUMNS = ("kind", "code", "label", "title")
-_CODES = {"reviewer": "R[0-9]+", "paper": "P[0-9]+"}
-
-
-def hidden(text: str, words: Mapping[str, str]) -> str:
-    """Return a text in which each of some names is replaced by its words."""
-    named = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, words))})(?![\w-])") if words else None
-    return named.sub(lambda name: words[name[0]], text) if named else text
 
 
 def key_path(report: str) -> str:
@@ -375,22 +367,21 @@ def read_key(path: str) -> Mapping[tuple[str, str], str]:
     """Return the codes of an existing key, so that the reports of a conference agree."""
     if not os.path.exists(path):
         return {}
-    rows: list[list[str]] = []
+    why = "found none"
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file))
-    except (UnicodeDecodeError, csv.Error):
+            header, *rows = csv.reader(file)
+        # Labels that begin like a formula have an apostrophe in the file.
+        codes = {(kind, unguarded(label)): code for kind, code, label, _ in rows}
+        if tuple(header) == COLUMNS and all(re.fullmatch("[RP][0-9]+", code) for code in codes.values()):
+            return codes
+    except (ValueError, csv.Error):
         pass
     except OSError as error:
-        message = f"{path}: the key to the codes cannot be read ({error.strerror or error})"
-        raise InputError(message) from error
+        why = f"which cannot be read ({error.strerror or error})"
     # A file with other content is not overwritten.
-    codes = [re.fullmatch(_CODES.get(row[0], "(?!)"), row[1]) for row in rows[1:] if len(row) == len(COLUMNS)]
-    if not rows or tuple(rows[0]) != COLUMNS or len(codes) < len(rows) - 1 or not all(codes):
-        message = f"{path}: expected a key with the columns {', '.join(COLUMNS)}, found none; move the file away"
-        raise InputError(message)
-    # Labels that begin like a formula have an apostrophe in the file.
-    return {(kind, unguarded(label)): code for kind, code, label, _ in rows[1:]}
+    message = f"{path}: expected a key with the columns {', '.join(COLUMNS)}, {why}; move the file away"
+    raise InputError(message)
 
 
 def load_igraph() -> None:

@@ -12,14 +12,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import record_of
+from reviewgraph._base.storing import FileRead, record_of
 from reviewgraph._base.text import LISTED, counted, listed, noun
-from reviewgraph.formats.files import cut, quote, quote_all, terms
+from reviewgraph.formats.files import Note, cut, quote, quote_all, terms
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph._base.labels import Label
-    from reviewgraph._base.storing import FileRead
 
 
 class Unlisted(NamedTuple):
@@ -141,13 +140,11 @@ class Origin(NamedTuple):
             return {}
         lacking = self.lacking.reviews if self.lacking else {}
         return {
-            **self.papers_to_dict(),
+            "hidden": list(self.hidden),
+            "withdrawn": list(self.withdrawn),
             "lacking": [{"item": item, "reviews": count} for item, count in lacking.items()],
             **record_of(self.files),
         }
-
-    def papers_to_dict(self) -> dict[str, Any]:
-        return {"hidden": list(self.hidden), "withdrawn": list(self.withdrawn)}
 
 
 #: Reviews of no recognised system.
@@ -361,7 +358,7 @@ def locate(
     roles: Sequence[Role],
     columns: Mapping[str, str],
     name: str,
-    note: Callable[[str], object],
+    note: Note,
     *,
     prefix: str | None = "",
 ) -> dict[str, int]:
@@ -384,18 +381,16 @@ def locate(
                 raise InputError(message)
             chosen = f"say which one, for example {naming(prefix, role, names[0])}"
             advice = "rename all but one" if prefix is None else chosen
-            message = f"{name}: the {role.name} may be any of the columns {quote_all(names)}; {advice}"
-            raise InputError(message)
+            raise InputError(f"{name}: the {role.name} may be any of the columns {quote_all(names)}; {advice}")
         if places:
             places_by_role[role.name] = places[0]
         elif role.required:
             chosen = f"say which one it is with {naming(prefix, role)}"
             advice = "rename the one it is" if prefix is None else chosen
-            message = (
+            raise InputError(
                 f"{name}: no {role.name} column ({', '.join(role.names[:4])} ...); found the columns "
                 f"{quote_all(header)}; {advice}"
             )
-            raise InputError(message)
     reviewer = places_by_role.get(REVIEWER.name)
     if reviewer is not None and reviewer == places_by_role.get(ITEM.name):
         message = f"{name}: expected a column of reviewers and another of items, found {header[reviewer]!r} for both"
@@ -412,8 +407,7 @@ def require_named(
     for key, wanted in by_role(columns).items():
         file, _, role = key.rpartition(FILE)
         if role not in known and role not in elsewhere:
-            message = f"--columns: expected one of {', '.join(known)} before '=', found {quote(role)}"
-            raise InputError(message)
+            raise InputError(f"--columns: expected one of {', '.join(known)} before '=', found {quote(role)}")
         if file or role not in known:
             continue
         if role == SCORE.name and any(recognised(header, [CRITERION], columns) for header in headers):
@@ -421,8 +415,7 @@ def require_named(
         if wanted.strip() and not any(named(header, wanted) for header in headers):
             every = dict.fromkeys(text for header in headers for text in header)
             typed = f"--score {cut(wanted)}" if role == SCORE.name else f"--columns {role}={cut(wanted)}"
-            message = f"{typed}: there is no column {quote(wanted)}; found {quote_all(every)}"
-            raise InputError(message)
+            raise InputError(f"{typed}: there is no column {quote(wanted)}; found {quote_all(every)}")
 
 
 def by_role(columns: Mapping[str, str]) -> dict[str, str]:
@@ -457,9 +450,7 @@ def choose_score(columns: Mapping[str, str], score: str | None) -> dict[str, str
     return columns if score is None else {**columns, SCORE.name: score}
 
 
-def optional(
-    header: Sequence[str], columns: Mapping[str, str], name: str, note: Callable[[str], object], *roles: Role
-) -> dict[str, int]:
+def optional(header: Sequence[str], columns: Mapping[str, str], name: str, note: Note, *roles: Role) -> dict[str, int]:
     """Return the places of further columns, as :func:`locate` does; one that occurs twice is left out, not refused.
 
     >>> optional(["Confidence", "RevExp"], {}, "a", print, CONFIDENCE)
@@ -515,9 +506,7 @@ def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
     return f"--columns {shlex.quote(f'{prefix or str()}{role.name}={cut(name)}')}"
 
 
-def _by_synonym(
-    header: Sequence[str], role: Role, name: str, note: Callable[[str], object], prefix: str | None
-) -> list[int]:
+def _by_synonym(header: Sequence[str], role: Role, name: str, note: Note, prefix: str | None) -> list[int]:
     normal = list(map(normalise, header))
     hits = {synonym: [p for p, text in enumerate(normal) if text == synonym] for synonym in role.names}
     present = [places for places in hits.values() if places]
@@ -575,8 +564,7 @@ def refuse_row_numbers(
         does = "numbers the rows" if numbered else "differs in every row"
         itself = f"if it is {quote(header[place])}, say {naming(prefix, ITEM, header[place])}"
         otherwise = itself if numbered else f"{quote(header[place])} only if each row is about another item"
-        message = (
+        raise InputError(
             f"{name}: the column {quote(header[place])} {does}, which may be no items; name the one that is, "
             f"for example {naming(prefix, ITEM, best)}; {otherwise}"
         )
-        raise InputError(message)

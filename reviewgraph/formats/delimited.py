@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import csv
 import io
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -19,14 +18,9 @@ from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import unguarded
 from reviewgraph.formats.columns import recognised
-from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, find_encoding, quote
-from reviewgraph.formats.systems.system import LOOKED_AT, filled, find_header, whole_header
+from reviewgraph.formats.files import COLUMNS, Problems, find_encoding, quote
+from reviewgraph.formats.systems.system import LOOKED_AT, Wanted, filled, find_header, whole_header
 from reviewgraph.formats.tables import Column, Line, Rows, Table
-
-if TYPE_CHECKING:
-    from reviewgraph.formats.columns import Role
-    from reviewgraph.formats.engine import Engine, ParquetFile
-    from reviewgraph.formats.systems.system import Export
 
 DELIMITERS = (",", "\t", ";", "|")
 #: The line by which a spreadsheet program is told the delimiter.
@@ -49,36 +43,28 @@ class Delimited(Table):
     Rows without any content do not count, and a title may be above the header.
     """
 
-    def __init__(
-        self,
-        name: str,
-        data: bytes,
-        roles: Sequence[Role],
-        columns: Mapping[str, str],
-        note: Callable[[str], object],
-        exports: Sequence[Export] = (),
-    ) -> None:
+    def __init__(self, name: str, data: bytes, wanted: Wanted) -> None:
         self.name = name
         self.data = data
         self.open: Callable[[], IO[bytes]] = partial(io.BytesIO, data)
-        self.encoding = find_encoding(data, name, note)
+        self.encoding = find_encoding(data, name, wanted.note)
         self.header_lines = 0
-        self.delimiter, rows = self._first_rows(roles, columns)
+        self.delimiter, rows = self._first_rows(wanted)
         cells = [row for _, row in rows]
-        place, joined = whole_header(cells, find_header(cells, roles, columns, exports))
+        place, joined = whole_header(cells, find_header(cells, wanted))
         self.header_lines = rows[place][0]
         self.header = cells[place] if joined is None else joined
         if any(filled(row) > 1 for row in cells[: place - (joined is not None)]):
-            note(f"{name}: the header is in line {self.header_lines}; the rows above it are not read")
+            wanted.note(f"{name}: the header is in line {self.header_lines}; the rows above it are not read")
         if joined is not None:
-            note(f"{name}: two rows are read as the header, as in {quote(joined[-1])}")
+            wanted.note(f"{name}: two rows are read as the header, as in {quote(joined[-1])}")
         # Spreadsheets leave delimiters without cells at the ends of rows.
         while len(self.header) > 1 and not self.header[-1].strip():
             self.header.pop()
         described = [line for line, row in rows[place + 1 :] if any(_DESCRIBES.match(cell) for cell in row)]
         if described:
             self.header_lines = described[-1]
-            note(f"{name}: the rows below the header that describe the columns are not read")
+            wanted.note(f"{name}: the rows below the header that describe the columns are not read")
         self.decimal_comma = self.delimiter != ","
         COLUMNS.expect(name, len(self.header))
 
@@ -94,22 +80,24 @@ class Delimited(Table):
         return table
 
     def rows_below(self) -> Iterator[Line]:
-        for line, cells in self.numbered_rows(Problems(), 0):
+        for line, cells in self.numbered_rows(Problems()):
             yield Line(cells, f"line {line}")
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         if len(self.data) >= LARGE and not self._has_blanks and b'"' not in self.data and not _GUARD.search(self.data):
             data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
+            from reviewgraph.formats.engine import read_plain
+
             columns = read_plain(data, self.delimiter, len(self.header), positions, self.header_lines)
             # Every row is on a line of its own and has the right width; rows that may be empty are looked at as text.
             if columns is not None and not _any_empty(columns):
                 first = self.header_lines + 1
                 return Rows(columns, range(first, first + columns[0].codes.size))
-        return self._read_lines(positions, problems, file)
+        return self._read_lines(positions, problems)
 
-    def _read_lines(self, positions: Sequence[int], problems: Problems, file: int) -> Rows:
+    def _read_lines(self, positions: Sequence[int], problems: Problems) -> Rows:
         width = len(self.header)
-        numbered = self.numbered_rows(problems, file)
+        numbered = self.numbered_rows(problems)
         # One dictionary per column turns cells into codes, chunk by chunk; no row is kept.
         lines: array[int] = array("q")
         seen: list[dict[str, int]] = [{} for _ in positions]
@@ -132,7 +120,6 @@ class Delimited(Table):
                     known.setdefault(cell, len(known))
                 parts.append(np.fromiter(map(known.__getitem__, cells), np.int64, len(cells)))
         problems.add_rows(
-            file,
             [line for line, _ in ragged],
             lambda n: f"{self.place(ragged[n][0])}: expected {width} cells as in the header, found {ragged[n][1]}",
         )
@@ -142,7 +129,7 @@ class Delimited(Table):
         ]
         return Rows(columns, lines)
 
-    def numbered_rows(self, problems: Problems, file: int) -> Iterator[tuple[int, list[str]]]:
+    def numbered_rows(self, problems: Problems) -> Iterator[tuple[int, list[str]]]:
         """Yield the rows below the header that are not empty, each with the line on which it begins."""
         with self._text() as text:
             reader = self._reader(text)
@@ -153,9 +140,9 @@ class Delimited(Table):
                         yield last + 1, row
                     last = reader.line_num
             except csv.Error as error:
-                problems.add(file, last + 1, f"{self.place(last + 1)}: {say_quoting(error)}")
+                problems.add(last + 1, f"{self.place(last + 1)}: {say_quoting(error)}")
 
-    def _first_rows(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[_Row]]:
+    def _first_rows(self, wanted: Wanted) -> tuple[str, list[_Row]]:
         """Return the delimiter and the first rows that are not empty, with the lines on which they end."""
         declared = _DELIMITER.fullmatch(self._text().readline())
         # The delimiter that gives most recognised columns wins; among equals, the one with most columns.
@@ -173,14 +160,13 @@ class Delimited(Table):
             except csv.Error as error:
                 failure = failure if rows or failure else say_quoting(error)
             if rows:
-                counts = [recognised(cells, roles, columns) for _, cells in rows]
+                counts = [recognised(cells, wanted.roles, wanted.columns) for _, cells in rows]
                 top = counts.index(max(counts))
                 merit = (counts[top], top == 0, len(rows[top][1]))
                 if best is None or merit > best[0]:
                     best = (merit, delimiter, rows)
         if best is None or (failure and len(best[2][0][1]) == 1):
-            message = f"{self.place(1)}: the header cannot be read: {failure or say_quoting(StopIteration())}"
-            raise InputError(message)
+            raise InputError(f"{self.place(1)}: the header cannot be read: {failure or say_quoting(StopIteration())}")
         return best[1:]
 
     @property
@@ -217,109 +203,3 @@ def say_quoting(error: Exception) -> str:
     if "expected after" in text:
         return "text follows a closing quote; write a quote inside a quoted cell twice"
     return text or "there is none"
-
-
-# Tables by DuckDB: large delimited text without quotes, and Parquet.
-
-_NEWLINE = re.compile(rb"\r\n|\r|\n")
-
-
-def read_plain(
-    data: bytes, delimiter: str, width: int, positions: Sequence[int], header_lines: int
-) -> list[Column] | None:
-    """Return the columns at ``positions`` of delimited UTF-8 text without quotes, whose rows have ``width`` cells.
-
-    None if a line is ragged, blank or otherwise unusual.
-    """
-    from reviewgraph.formats.engine import coded, engine_of, text_rows
-
-    ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
-    start = next((end.end() for end in ends), len(data) if header_lines else 0)
-    if header_lines and data.startswith(codecs.BOM_UTF8, start):
-        return None  # DuckDB would skip the byte order mark, which is part of the first label
-    try:
-        with engine_of() as engine:
-            rows = text_rows(engine.file(memoryview(data)[start:]), delimiter, width)
-            # One column may serve two purposes, as when titles name the papers.
-            wanted = list(dict.fromkeys(positions))
-            cells = ", ".join(f"coalesce(c{place}, '') AS c{place}" for place in wanted)
-            engine.run(f"CREATE TABLE rows AS SELECT {cells} FROM {rows}")
-            # DuckDB skips blank lines; then the line numbers, which messages need, are lost.
-            if engine.first("SELECT count(*) FROM rows")[0] != _count_lines(data, start):
-                return None
-            columns = dict(zip(wanted, coded(engine, "rows", "rowid", [f"c{n}" for n in wanted]), strict=True))
-    except Exception:  # whatever is unusual, or no room for a file: the standard library reads it
-        return None
-    return [columns[place] for place in positions]
-
-
-def _count_lines(data: bytes, start: int) -> int:
-    """Count the lines from ``start`` on without blank ones at the end; -1 if line ends are of several kinds."""
-    end = len(data)
-    while end > start and data[end - 1] in b"\r\n":
-        end -= 1
-    returns = data.count(b"\r", start, end)
-    feeds = data.count(b"\n", start, end)
-    if returns and returns != data.count(b"\r\n", start, end):
-        return -1
-    return feeds + 1 if end > start else 0
-
-
-class Parquet(Table):
-    """A Parquet file; numbers become text, whole ones without a point, nulls empty cells."""
-
-    decimal_comma = False
-
-    def __init__(self, name: str, data: bytes) -> None:
-        self.name = name
-        self.data = data
-        with self._opened() as (_, file):
-            self.header = file.header
-            self.kinds = file.kinds
-        COLUMNS.expect(name, len(self.header))
-        self.unread = [place for place, kind in enumerate(self.kinds) if not _is_read(kind)]
-
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[tuple[Engine, ParquetFile]]:
-        from reviewgraph.formats.engine import ParquetFile, engine_of, refused
-
-        with engine_of() as engine, refused(self.name):
-            yield engine, ParquetFile(engine, engine.file(self.data))
-
-    def place(self, line: int) -> str:
-        return f"{self.name}: row {line}"
-
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        from reviewgraph.formats.engine import FLOATS, TEXT, coded
-
-        for place in positions:
-            if not _is_read(self.kinds[place]):
-                found = self.kinds[place].lower()
-                message = f"{self.name}: column {quote(self.header[place])}: expected text or numbers, found {found}"
-                raise InputError(message)
-        wanted = list(dict.fromkeys(positions))
-        cells = [f"coalesce(c{place}{'::DOUBLE' * (self.kinds[place] in FLOATS)}::VARCHAR, '')" for place in wanted]
-        with self._opened() as (engine, source):
-            self._expect_bounded(engine, source, len(positions))
-            columns = dict(zip(wanted, coded(engine, source.rows, "file_row_number", cells), strict=True))
-        for place, column in columns.items():
-            if self.kinds[place] in FLOATS:
-                column.values[:] = [str(float(text)) if text else "" for text in column.values]
-            if self.kinds[place] != TEXT:
-                column.values[:] = [text.removesuffix(".0") for text in column.values]
-        rows = columns[wanted[0]].codes.size
-        return Rows([columns[place] for place in positions], range(1, rows + 1))
-
-    def _expect_bounded(self, engine: Engine, source: ParquetFile, n_columns: int) -> None:
-        """Refuse a file that would take far more memory than it has bytes, by its metadata."""
-        [unpacked] = engine.first(f"SELECT sum(total_uncompressed_size) FROM parquet_metadata({source.source})")
-        [rows] = engine.first(f"SELECT num_rows FROM parquet_file_metadata({source.source})")
-        # A cell takes eight bytes in memory, however few in the file.
-        most = max(PARQUET.most, TIMES * len(self.data))
-        PARQUET._replace(most=most).expect(self.name, max(unpacked or 0, 8 * n_columns * rows))
-
-
-def _is_read(kind: str) -> bool:
-    from reviewgraph.formats.engine import FLOATS, NULLS, TEXT, WHOLE
-
-    return kind in {TEXT, "BOOLEAN", NULLS, *FLOATS, *WHOLE} or kind.startswith("DECIMAL")

@@ -5,6 +5,8 @@ It takes longer to load than a small file to read, so that it is imported where 
 
 from __future__ import annotations
 
+import codecs
+import json
 import os
 import re
 import tempfile
@@ -13,7 +15,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from glob import escape
-from itertools import count
+from itertools import count, islice
 from pathlib import Path as Folder
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -21,8 +23,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.formats.files import cut
-from reviewgraph.formats.tables import Column
+from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, cut, quote
+from reviewgraph.formats.tables import Column, Rows, Table
 
 Result = TypeVar("Result")
 
@@ -31,6 +33,8 @@ LEAST_MEMORY = 64
 WRITING = 1_000
 #: Rows of a batch, in vectors of DuckDB, which have 2,048 each.
 VECTORS = 488
+#: Tables that one query joins: the time to plan it grows far faster than their number.
+JOINS = 30
 #: Parts of error messages of DuckDB, or of the system, that mean a full disk, and a lack of memory.
 NO_ROOM = ("No space left", "max_temp_directory_size", "quota")
 NO_MEMORY = "Out of Memory Error"
@@ -60,11 +64,9 @@ class Engine:
         self._numbers = count()
 
     def run(self, query: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
         return self._wait(lambda: self.connection.execute(query).fetchall())
 
     def first(self, query: str) -> tuple[Any, ...]:
-        """Return the one row that a query returns."""
         return self.run(query)[0]
 
     def arrays(self, query: str) -> list[Any]:
@@ -139,7 +141,6 @@ def no_room(error: object) -> InputError:
 
 
 def quoted(text: str) -> str:
-    """Return text as SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -151,13 +152,11 @@ def refused(name: str, what: str = "Parquet file", advice: str = "write it anew,
     except (InputError, MemoryError):
         raise
     except FileNotFoundError as error:
-        message = f"{name}: no such file; expected a table with a header"
-        raise InputError(message) from error
+        raise InputError(f"{name}: no such file; expected a table with a header") from error
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         reason = _TEMPORARY.sub("it", " ".join(lines[:3]))
-        message = f"{name}: the {what} cannot be read ({cut(reason)}); {advice}"
-        raise InputError(message) from error
+        raise InputError(f"{name}: the {what} cannot be read ({cut(reason)}); {advice}") from error
 
 
 class ParquetFile:
@@ -186,6 +185,11 @@ class ParquetFile:
         for place, digits in enumerate(precisions):
             if digits > DIGITS:
                 self.kinds[place] = f"decimal of {digits} digits (up to {DIGITS} are read)"
+        # Parquet has no type of durations: pandas writes whole numbers, and their meaning beside them.
+        for [content] in engine.run(f"SELECT value FROM parquet_kv_metadata({self.source}) WHERE key = 'pandas'"):
+            for column in json.loads(content).get("columns", ()):
+                if str(column.get("numpy_type")).startswith("timedelta") and column.get("name") in self.header:
+                    self.kinds[self.header.index(column["name"])] = "durations"
 
 
 def text_rows(path: str, delimiter: str, width: int, skip: int = 0, quote: str = "", compression: str = "none") -> str:
@@ -206,9 +210,12 @@ def coded(engine: Engine, rows: str, number: str, cells: Sequence[str]) -> list[
     >>> column.codes.tolist(), column.values
     ([0, 1, 0], ['b', 'a'])
     """
+    if len(cells) > JOINS:
+        return [*coded(engine, rows, number, cells[:JOINS]), *coded(engine, rows, number, cells[JOINS:])]
     for place, cell in enumerate(cells):
-        distinct = f"SELECT DISTINCT {cell} AS value FROM {rows}"
-        engine.run(f"CREATE TABLE values_{place} AS SELECT value, row_number() OVER () - 1 AS code FROM ({distinct})")
+        distinct = f"(SELECT DISTINCT {cell} AS value FROM {rows})"
+        numbered = f"SELECT value, row_number() OVER () - 1 AS code FROM {distinct}"
+        engine.run(f"CREATE OR REPLACE TABLE values_{place} AS {numbered}")
     row_cells = ", ".join(f"{cell} AS cell_{place}" for place, cell in enumerate(cells))
     codes = ", ".join(f"values_{place}.code::UINTEGER AS code_{place}" for place in range(len(cells)))
     # A left join loses no row, whatever DuckDB concludes from statistics in the file.
@@ -226,6 +233,104 @@ def coded(engine: Engine, rows: str, number: str, cells: Sequence[str]) -> list[
         rank[order] = np.arange(values.size)
         columns.append(Column(rank[code], values[order].tolist()))
     return columns
+
+
+# Tables by DuckDB: large delimited text without quotes, and Parquet.
+
+_NEWLINE = re.compile(rb"\r\n|\r|\n")
+
+
+def read_plain(
+    data: bytes, delimiter: str, width: int, positions: Sequence[int], header_lines: int
+) -> list[Column] | None:
+    """Return the columns at ``positions`` of delimited UTF-8 text without quotes, whose rows have ``width`` cells.
+
+    None if a line is ragged, blank or otherwise unusual.
+    """
+    ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
+    start = next((end.end() for end in ends), len(data) if header_lines else 0)
+    if header_lines and data.startswith(codecs.BOM_UTF8, start):
+        return None  # DuckDB would skip the byte order mark, which is part of the first label
+    try:
+        with engine_of() as engine:
+            rows = text_rows(engine.file(memoryview(data)[start:]), delimiter, width)
+            # One column may serve two purposes, as when titles name the papers.
+            wanted = list(dict.fromkeys(positions))
+            cells = ", ".join(f"coalesce(c{place}, '') AS c{place}" for place in wanted)
+            engine.run(f"CREATE TABLE rows AS SELECT {cells} FROM {rows}")
+            # DuckDB skips blank lines; then the line numbers, which messages need, are lost.
+            if engine.first("SELECT count(*) FROM rows")[0] != _count_lines(data, start):
+                return None
+            columns = dict(zip(wanted, coded(engine, "rows", "rowid", [f"c{n}" for n in wanted]), strict=True))
+    except Exception:  # whatever is unusual, or no room for a file: the standard library reads it
+        return None
+    return [columns[place] for place in positions]
+
+
+def _count_lines(data: bytes, start: int) -> int:
+    """Count the lines from ``start`` on without blank ones at the end; -1 if line ends are of several kinds."""
+    end = len(data)
+    while end > start and data[end - 1] in b"\r\n":
+        end -= 1
+    returns = data.count(b"\r", start, end)
+    feeds = data.count(b"\n", start, end)
+    if returns and returns != data.count(b"\r\n", start, end):
+        return -1
+    return feeds + 1 if end > start else 0
+
+
+class Parquet(Table):
+    """A Parquet file; numbers become text, whole ones without a point, nulls empty cells."""
+
+    decimal_comma = False
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self.data = data
+        with self._opened() as (_, file):
+            self.header = file.header
+            self.kinds = file.kinds
+        COLUMNS.expect(name, len(self.header))
+        self.unread = [place for place, kind in enumerate(self.kinds) if not _is_read(kind)]
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Engine, ParquetFile]]:
+        with engine_of() as engine, refused(self.name):
+            yield engine, ParquetFile(engine, engine.file(self.data))
+
+    def place(self, line: int) -> str:
+        return f"{self.name}: row {line}"
+
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
+        for place in positions:
+            if not _is_read(self.kinds[place]):
+                found = self.kinds[place].lower()
+                message = f"{self.name}: column {quote(self.header[place])}: expected text or numbers, found {found}"
+                raise InputError(message)
+        wanted = list(dict.fromkeys(positions))
+        cells = [f"coalesce(c{place}{'::DOUBLE' * (self.kinds[place] in FLOATS)}::VARCHAR, '')" for place in wanted]
+        with self._opened() as (engine, source):
+            self._expect_bounded(engine, source, len(positions))
+            columns = dict(zip(wanted, coded(engine, source.rows, "file_row_number", cells), strict=True))
+        for place, column in columns.items():
+            if self.kinds[place] in FLOATS:
+                column.values[:] = [str(float(text)) if text else "" for text in column.values]
+            if self.kinds[place] != TEXT:
+                column.values[:] = [text.removesuffix(".0") for text in column.values]
+        rows = columns[wanted[0]].codes.size
+        return Rows([columns[place] for place in positions], range(1, rows + 1))
+
+    def _expect_bounded(self, engine: Engine, source: ParquetFile, n_columns: int) -> None:
+        """Refuse a file that would take far more memory than it has bytes, by its metadata."""
+        [unpacked] = engine.first(f"SELECT sum(total_uncompressed_size) FROM parquet_metadata({source.source})")
+        [rows] = engine.first(f"SELECT num_rows FROM parquet_file_metadata({source.source})")
+        # A cell takes eight bytes in memory, however few in the file.
+        most = max(PARQUET.most, TIMES * len(self.data))
+        PARQUET._replace(most=most).expect(self.name, max(unpacked or 0, 8 * n_columns * rows))
+
+
+def _is_read(kind: str) -> bool:
+    return kind in {TEXT, "BOOLEAN", NULLS, *FLOATS, *WHOLE} or kind.startswith("DECIMAL")
 
 
 def parquet_parts(blocks: Iterable[Mapping[str, Sequence[Any]]], kinds: Mapping[str, str]) -> Iterator[bytes]:

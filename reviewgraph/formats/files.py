@@ -12,9 +12,12 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from reviewgraph._base.errors import InputError
+
+#: Called with messages for the user.
+Note: TypeAlias = Callable[[str], object]
 
 
 class Limit(NamedTuple):
@@ -26,8 +29,7 @@ class Limit(NamedTuple):
 
     def expect(self, name: str, count: int) -> None:
         if count > self.most:
-            message = f"{name}: the limit is {self.most:,} {self.what}, found {count:,} or more; {self.advice}"
-            raise InputError(message)
+            raise InputError(f"{name}: the limit is {self.most:,} {self.what}, found {count:,} or more; {self.advice}")
 
 
 _SHORTER = "delete what is empty or needless, or save the table as CSV"
@@ -98,18 +100,19 @@ class Problems:
 
     def __init__(self) -> None:
         self.count = 0
+        self.file = 0  #: The number of the file that is read.
         self._found: list[tuple[int, int, str]] = []
         self._hints: dict[str, None] = {}
 
-    def add(self, file: int, line: int, message: str) -> None:
+    def add(self, line: int, message: str) -> None:
         """Note one problem; those of one file and kind must come in the order of lines."""
         self.count += 1
-        self._found.append((file, line, message))
+        self._found.append((self.file, line, message))
 
-    def add_rows(self, file: int, lines: Sequence[int], message: Callable[[int], str]) -> None:
+    def add_rows(self, lines: Sequence[int], message: Callable[[int], str]) -> None:
         """Note the same kind of problem for many rows; ``message(n)`` describes the n-th."""
         for number, line in enumerate(lines[:LISTED]):
-            self.add(file, int(line), message(number))
+            self.add(int(line), message(number))
         self.count += max(0, len(lines) - LISTED)
 
     def hint(self, message: str) -> None:
@@ -201,8 +204,7 @@ def open_folder(path: str | os.PathLike[str]) -> Members:
         files = sorted(entry for entry in Path(path).iterdir() if entry.is_file())
         UNPACKED.expect(name, sum(file.stat().st_size for file in files if not _is_litter(file.name)))
     except OSError as error:
-        message = f"{name}: cannot be read ({error.strerror or error})"
-        raise InputError(message) from error
+        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
     return Members(name, [file.name for file in files], lambda inside: read_bytes(os.path.join(name, inside)))
 
 
@@ -232,17 +234,15 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         message = f"{path}: expected a file, found a folder; name the CSV, TSV or Parquet file inside it"
         raise InputError(message) from error
     except (OSError, ValueError) as error:  # a null character, or half of a pair of surrogates
-        message = f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})"
-        raise InputError(message) from error
+        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
     if not plain:
         STREAMED.expect(os.fspath(path), len(data))
     if not data.strip(b"\r\n\t \xef\xbb\xbf"):
-        message = f"{path}: the file is empty; expected a header that names the columns, and rows below it"
-        raise InputError(message)
+        raise InputError(f"{path}: the file is empty; expected a header that names the columns, and rows below it")
     return data
 
 
-def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
+def find_encoding(data: bytes, name: str, note: Note) -> str:
     """Return the encoding of a text file: UTF-8, UTF-16 with a byte order mark, or a guess, which is noted.
 
     The guess is Windows-1252, in which spreadsheets of Western Europe save, or Latin-1, which accepts any bytes, if the
@@ -250,8 +250,7 @@ def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
     """
     for start, advice in _NO_TEXT.items():
         if data.startswith(start):
-            message = f"{name}: expected a text or Parquet file, found {advice}"
-            raise InputError(message)
+            raise InputError(f"{name}: expected a text or Parquet file, found {advice}")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         if not _decodes(data, "utf-16") or "\0" in data.decode("utf-16"):
             raise InputError(_say_binary(name))

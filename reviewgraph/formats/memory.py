@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,26 +28,17 @@ from reviewgraph.formats.columns import (
     REVIEWER,
     SCORE,
     Columns,
-    Origin,
     Role,
     choose_score,
     locate,
     naming,
     normalise,
-    nouns_of,
     recognised,
     require_named,
 )
-from reviewgraph.formats.criteria import say_unusual
-from reviewgraph.formats.files import Problems, quote
-from reviewgraph.formats.parts import ROLES, Asked, read_part
-from reviewgraph.formats.tables import (
-    Column,
-    Numbers,
-    Rows,
-    Table,
-    ask_criteria,
-)
+from reviewgraph.formats.files import Note, Problems, quote
+from reviewgraph.formats.parts import ROLES, Asked, read_part, say_unusual, together
+from reviewgraph.formats.tables import Column, Numbers, Rows, Table, ask_criteria
 from reviewgraph.formats.values import parse_scale
 
 if TYPE_CHECKING:
@@ -69,7 +61,7 @@ def from_frame(
     items: Iterable[Label] = (),
     scale: str | Sequence[str] | None = None,
     lower_is_better: bool = False,
-    note: Callable[[str], object] | None = None,
+    note: Note | None = None,
     criteria: Iterable[str] | None = None,
     duplicates: str = "error",
     accept: str | Iterable[str] = (),
@@ -78,10 +70,6 @@ def from_frame(
 
     Levels of an index of pandas that are named like a reviewer or an item are columns, where no column is. A wide table
     of pandas, whose index and columns are named so, is read so. NaN is null in pandas and refused elsewhere.
-
-    >>> import polars
-    >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
-    <Columns: 1 reviewer, 2 items, 2 rows>
     """
     if (side := rows_of_wide(frame)) is not None and columns is None and score is None and scale is None:
         return _from_wide(frame, side, lower_is_better=lower_is_better)
@@ -117,33 +105,13 @@ def from_frame(
         unsure = [name for name in part.criteria if name in table.header]
         for message in say_unusual(table.name, unsure, CHOOSE_CRITERIA):
             say(message)
-    reviewer, reviewer_labels = encode(part.reviewer.values, reviewers)
-    item, item_labels = encode(part.item.values, [*items, *part.kept])
-    return Columns(
-        *(reviewer[part.reviewer.codes], item[part.item.codes], reviewer_labels, item_labels),
-        score=part.score if part.has_scores else None,
-        scored=part.scored if part.has_scores else None,
-        titles=part.titles(),
-        lower_is_better=lower_is_better,
-        origin=Origin(meta=frozenset(part.barred), nouns=nouns_of([part.heads])),
-        row_name=lambda row: table.place(int(part.lines[row])),
-        target=part.target,
-        criteria=part.criteria,
-        confidence=part.confidence,
-        audited=True,
-    )
+    columns_read = together([part], reviewers, [*items, *part.kept])
+    origin = columns_read.origin._replace(meta=frozenset(part.barred))
+    return replace(columns_read, lower_is_better=lower_is_better, origin=origin)
 
 
 class FrameTable(Table):
-    """A data frame as a table: its labels keep their types, numbers stay numbers, all else is text.
-
-    >>> import polars
-    >>> table = FrameTable(nw.from_native(polars.DataFrame({"paper": [7, 7], "score": [1.5, None]})))
-    >>> table.labels = (0,)
-    >>> paper, score = table.read([0, 1], Problems()).columns
-    >>> paper.values, score.known.tolist()
-    ([7], [True, False])
-    """
+    """A data frame as a table: its labels keep their types, numbers stay numbers, all else is text."""
 
     name = "frame"
     decimal_comma = False
@@ -167,14 +135,13 @@ class FrameTable(Table):
     def column(self, place: int) -> Any:
         return self.frame.get_column(self.frame.columns[place])
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         for place in positions:
             if place in self.unread:
-                message = (
+                raise InputError(
                     f"{self.name}: column {quote(self.header[place])}: expected text or numbers, found lists or "
                     "dictionaries; make one row of each entry (frame.explode), or choose another column"
                 )
-                raise InputError(message)
         return Rows([self._read(place) for place in positions], range(len(self.frame)))
 
     def _read(self, place: int) -> Column | Numbers:
@@ -206,15 +173,13 @@ def _is_missing(value: Any) -> bool:
 def _long(frame: Any) -> Any:
     """Return a frame in the form of narwhals: collected, and with the levels of its index that are roles as columns."""
     if hasattr(frame, "reset_index") and not hasattr(frame, "columns"):
-        message = "frame: expected a data frame, found a Series; write frame.reset_index()"
-        raise InputError(message)
+        raise InputError("frame: expected a data frame, found a Series; write frame.reset_index()")
     if isinstance(getattr(frame, "index", None), Iterable) and hasattr(frame, "reset_index"):
         if getattr(frame.columns, "nlevels", 1) > 1:
-            message = (
+            raise InputError(
                 f"frame: expected one level of column names, found {frame.columns.nlevels}; select one score "
                 '(frame["score"]), or write frame.stack()'
             )
-            raise InputError(message)
         present = [
             role for role in (REVIEWER, ITEM) if any(normalise(str(header)) in role.names for header in frame.columns)
         ]
@@ -240,22 +205,12 @@ def _long(frame: Any) -> Any:
         raise InputError(message) from error
 
 
-def of_roles(
-    frame: Any, roles: Sequence[Role], columns: Mapping[str, str], note: Callable[[str], object]
-) -> tuple[Any, list[str]]:
-    """Return a data frame with the columns of some roles only, and the names of the others.
-
-    >>> import pandas
-    >>> frame = pandas.DataFrame({"email": ["a@x"], "paper": [1], "rating": [3.5]})
-    >>> kept, others = of_roles(frame, (REVIEWER, ITEM), {}, print)
-    >>> list(kept), others
-    (['email', 'paper'], ['rating'])
-    """
+def of_roles(frame: Any, roles: Sequence[Role], note: Note) -> tuple[Any, list[str]]:
+    """Return a data frame with the columns of some roles only, and the names of the others."""
     table = _long(frame)
     header = list(map(str, table.columns))
     try:
-        require_named([header], roles, columns)
-        places = sorted(locate(header, roles, columns, "frame", lambda message: note(_in_python(message))).values())
+        places = sorted(locate(header, roles, {}, "frame", lambda message: note(_in_python(message))).values())
     except InputError as error:
         raise InputError(_in_python(str(error))) from error
     unused = [name for place, name in enumerate(header) if place not in places]
@@ -278,17 +233,13 @@ def _ask_wide(table: FrameTable, wanted: Mapping[str, str]) -> str:
 # Tables with a named index and named columns, and rows.
 
 
-def _side_named(name: Any) -> str | None:
-    named_so = [role.name for role in (REVIEWER, ITEM) if name is not None and normalise(str(name)) in role.names]
-    return named_so[0] if named_so else None
-
-
 def rows_of_wide(frame: Any) -> str | None:
     """Return which side the rows of a wide table are, by the names of its two axes; None where these do not say so."""
     if not hasattr(frame, "reset_index") or not hasattr(frame, "columns"):
         return None
-    rows, columns = (_side_named(getattr(axis, "name", None)) for axis in (frame.index, frame.columns))
-    return rows if {rows, columns} == {"item", "reviewer"} else None
+    names = [normalise(str(getattr(axis, "name", None))) for axis in (frame.index, frame.columns)]
+    sides = [role.name for name in names for role in (REVIEWER, ITEM) if name in role.names]
+    return sides[0] if len(sides) == len(set(sides)) == 2 else None
 
 
 def _from_wide(frame: Any, side: str, *, lower_is_better: bool) -> Columns:
@@ -322,27 +273,22 @@ def ask_zeros(values: FloatArray, name: str) -> None:
     """Refuse a table without gaps that has zeros: a zero may be a score, or mean "no review"."""
     zeros = int((values == 0).sum())
     if zeros and not np.isnan(values).any():
-        message = (
+        raise InputError(
             f"{name}: {zeros} of {values.size} entries are 0, which may be scores or no reviews; write NaN where there "
             "is no review (scipy.sparse.csr_array(matrix) drops zeros), pass booleans where the numbers only say who "
             "reviews what, or write Reviews.from_biadjacency(matrix) if they are scores"
         )
-        raise InputError(message)
 
 
 def from_records(rows: Any, **options: Any) -> Columns:
     """Read reviews from rows with names (dictionaries, named tuples, a record array), or from columns by name.
 
     ``options`` are those of :func:`from_frame`.
-
-    >>> from_records([{"reviewer": "ann", "paper": 1, "score": 3}, {"reviewer": "bob", "paper": 1, "score": None}])
-    <Columns: 2 reviewers, 1 item, 2 rows>
     """
     if isinstance(rows, Mapping):
-        odd = next((name for name, values in rows.items() if isinstance(values, str) or not _several(values)), None)
-        if odd is not None:
-            message = f"columns: expected a list of values for each name, found {rows[odd]!r} for {odd!r}"
-            raise InputError(message)
+        for name, values in rows.items():
+            if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
+                raise InputError(f"columns: expected a list of values for each name, found {values!r} for {name!r}")
         columns = {str(name): list(values) for name, values in rows.items()}
     elif isinstance(rows, np.ndarray):
         columns = {name: rows[name].tolist() for name in rows.dtype.names or ()}
@@ -352,8 +298,7 @@ def from_records(rows: Any, **options: Any) -> Columns:
         columns = {str(name): [row.get(name) for row in records] for name in names}
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
-        message = f"columns: expected as many values in each, found {sizes}"
-        raise InputError(message)
+        raise InputError(f"columns: expected as many values in each, found {sizes}")
     import pandas
 
     return from_frame(pandas.DataFrame({name: _series(name, values) for name, values in columns.items()}), **options)
@@ -370,13 +315,8 @@ def _series(name: str, cells: Sequence[Any]) -> pandas.Series[Any]:
         values = [np.nan if value is None else float(value) for value in values]
     elif len(types) > 1 and not numbers and not all(issubclass(kind, str) for kind in types):
         kinds = ", ".join(sorted(kind.__name__ for kind in types))
-        message = f"rows: expected values of one type in {name!r}, found {kinds}"
-        raise InputError(message)
+        raise InputError(f"rows: expected values of one type in {name!r}, found {kinds}")
     return pandas.Series(values, dtype=object).infer_objects()
-
-
-def _several(values: Any) -> bool:
-    return isinstance(values, Iterable) and getattr(values, "ndim", 1) == 1
 
 
 def _in_python(message: str) -> str:
@@ -475,7 +415,7 @@ def _sides(graph: _Graph, reviewers: Iterable[Any] | None) -> list[int]:
     return list(map(int, sides))
 
 
-def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable[[str], object] | None) -> None:
+def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Note | None) -> None:
     """Note that no edge has a score where all have another number."""
     if note is None or not edges or any(score in edge and edge[score] is not None for edge in edges):
         return
@@ -493,9 +433,8 @@ def _from_graph(
     score: str = "score",
     reviewers: Iterable[Any] | None = None,
     lower_is_better: bool | None = None,
-    note: Callable[[str], object] | None = None,
+    note: Note | None = None,
 ) -> Columns:
-    """Read reviews from a graph of any library."""
     _note_weights(score, graph.edges, note)
     side = np.array(_sides(graph, reviewers), np.int64)
     in_pairs = zip(graph.labels, side.tolist(), strict=True)
@@ -510,17 +449,15 @@ def _from_graph(
         distinct.append(distinct_labels)
         if len(distinct_labels) < members.size:
             twice = distinct_labels[int(np.flatnonzero(np.bincount(code[members]) > 1)[0])]
-            message = f"{name}: expected one vertex per label, found two vertices with the label {twice!r}"
-            raise InputError(message)
+            raise InputError(f"{name}: expected one vertex per label, found two vertices with the label {twice!r}")
     # An edge must join the sides, in either direction.
     pairs = np.array(graph.ends, np.int64).reshape(-1, 2)
     alike = np.flatnonzero(side[pairs[:, 0]] == side[pairs[:, 1]])
     if alike.size:
         a, b = pairs[alike[0]].tolist()
-        message = (
+        raise InputError(
             f"edges: expected a reviewer and an item, found {labels[a]!r} and {labels[b]!r}, both {SIDES[side[a]]}s"
         )
-        raise InputError(message)
     pairs = np.where((side[pairs[:, 0]] == 0)[:, None], pairs, pairs[:, ::-1])
     scores = [edge.get(score) for edge in graph.edges]
     fields = [edge["criteria"] if isinstance(edge.get("criteria"), Mapping) else {} for edge in graph.edges]
@@ -565,9 +502,6 @@ def from_biadjacency(
 
     The reviews are the stored entries of a sparse matrix, stored zeros included, or the entries of a dense one that are
     not NaN (with ``scored=False``: not 0). With ``nan_is_planned`` NaN is a planned review.
-
-    >>> from_biadjacency(np.array([[5.0, np.nan], [7.0, 0.0]]), items=["p1", "p2"])
-    <Columns: 2 reviewers, 2 items, 3 rows>
     """
     import scipy.sparse
 
@@ -586,16 +520,14 @@ def from_biadjacency(
     row_labels = range(table.shape[0]) if reviewers is None else reviewers
     column_labels = range(table.shape[1]) if items is None else items
     if (len(row_labels), len(column_labels)) != table.shape:
-        message = (
+        raise InputError(
             f"reviewers and items: expected {table.shape[0]} and {table.shape[1]} labels, one per row and column "
             f"of the matrix, found {len(row_labels)} and {len(column_labels)}"
         )
-        raise InputError(message)
     for side, labels in (("reviewers", reviewers), ("items", items)):
         if labels is not None and len(set(labels)) < len(labels):
             twice = first_repeated(labels)
-            message = f"{side}: expected a label of its own for each line of the matrix, found {twice!r} twice"
-            raise InputError(message)
+            raise InputError(f"{side}: expected a label of its own for each line of the matrix, found {twice!r} twice")
     # What is stored is a review; of those, NaN may mean that the score is yet to come.
     if sparse:
         entries = table.tocoo()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text
@@ -16,6 +16,7 @@ from reviewgraph.formats.files import (
     ARCHIVE,
     WORKBOOK,
     Members,
+    Note,
     Problems,
     cut,
     open_folder,
@@ -27,19 +28,22 @@ from reviewgraph.formats.files import (
 )
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import Wanted, extract, recognise, refuse_lower_table, refuse_pairs
-from reviewgraph.formats.tables import Changed, from_records, is_json, is_xml, objects, plain_tag, read_json, read_xml
-from reviewgraph.formats.values import parse_number
-from reviewgraph.formats.workbooks import (
-    choose_sheet,
-    is_workbook,
-    is_xlsx,
-    read_spreadsheet_xml,
-    read_xlsx,
-    write_xlsx,
+from reviewgraph.formats.tables import (
+    JSON,
+    XML,
+    Changed,
+    Path,
+    Table,
+    begins,
+    children,
+    from_records,
+    objects,
+    plain_tag,
+    read_json,
+    read_xml,
 )
-
-if TYPE_CHECKING:
-    from reviewgraph.formats.tables import Path, Table
+from reviewgraph.formats.values import parse_number
+from reviewgraph.formats.workbooks import choose_sheet, is_xlsx, read_xlsx, write_xlsx, xml_sheet
 
 
 class Format:
@@ -78,8 +82,7 @@ class Text(Format):
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         from reviewgraph.formats.delimited import Delimited
 
-        exports = list(wanted.exports("table"))
-        return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note, exports), wanted)
+        return recognise(Delimited(name, data, wanted), wanted)
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str:
         return csv_text(columns)
@@ -94,7 +97,7 @@ class Arrow(Format):
         return data.startswith(b"PAR1")
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        from reviewgraph.formats.delimited import Parquet
+        from reviewgraph.formats.engine import Parquet
 
         return recognise(Parquet(name, data), wanted)
 
@@ -105,7 +108,7 @@ class Json(Format):
     name = "json"
 
     def fits(self, data: bytes) -> bool:
-        return is_json(data)
+        return begins(data, JSON)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         content = read_json(name, data)
@@ -149,12 +152,13 @@ class Xml(Format):
     name = "xml"
 
     def fits(self, data: bytes) -> bool:
-        return is_xml(data)
+        return begins(data, XML)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         root = read_xml(name, data)
-        if is_workbook(root):
-            return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
+        if plain_tag(root) == "workbook":
+            sheets = [xml_sheet(name, sheet) for sheet in children(root, "worksheet")]
+            return choose_sheet(name, sheets, part, wanted)
         table = extract("xml", name, root, wanted)
         if table is None:
             raise InputError(_say_unknown(name, f"XML of <{plain_tag(root)}>"))
@@ -221,15 +225,14 @@ def open_table(
     path: Path,
     roles: Sequence[Role],
     columns: Mapping[str, str],
-    note: Callable[[str], object],
+    note: Note,
     *,
     kind: str | None = None,
     format: str | None = None,  # noqa: A002 (as the option is called)
 ) -> Table:
     if format is not None and format not in sources():
-        message = f"format: expected one of {', '.join(sources())}, found {format!r}"
-        raise InputError(message)
-    wanted = Wanted(SYSTEMS.values(), roles, columns, kind, format, note)
+        raise InputError(f"format: expected one of {', '.join(sources())}, found {format!r}")
+    wanted = Wanted(roles, columns, note, kind, format, SYSTEMS.values())
     name = os.fspath(path)
     part = ""
     before, _, after = name.rpartition(PART)
@@ -245,8 +248,8 @@ def open_table(
         table = _format_of(data).open(name, data, part, wanted)
         digest = hashlib.sha256(data).hexdigest()
     if kind == "reviews":
-        refuse_pairs(table, roles, columns)
-    refuse_lower_table(table, roles, columns)
+        refuse_pairs(table, wanted)
+    refuse_lower_table(table, wanted)
     if kind == "reviews":
         table = _with_maxima(table, columns, note)
     provenance = table.provenance
@@ -263,7 +266,7 @@ _MAXIMA = terms(
 )
 
 
-def _with_maxima(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> Table:
+def _with_maxima(table: Table, columns: Mapping[str, str], note: Note) -> Table:
     """Return a table whose scores have their maxima, if a column of no system says them."""
     if table.source is not None and table.source.kind != "reviews":
         return table
@@ -304,8 +307,7 @@ def _say_unknown(name: str, kind: str) -> str:
 def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
     if part:
         if part not in members:
-            message = f"{members.name}: there is no file {quote(part)} inside; found {quote_all(members)}"
-            raise InputError(message)
+            raise InputError(f"{members.name}: there is no file {quote(part)} inside; found {quote_all(members)}")
         return _open_inside(members, part, wanted)
     table = extract("folder", members.name, members, wanted)
     if table is not None:

@@ -16,7 +16,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, TITLE, Role, locate, normalise, recognised
-from reviewgraph.formats.files import Problems, quote, quote_all, terms
+from reviewgraph.formats.files import Note, Problems, quote, quote_all, terms
 from reviewgraph.formats.tables import Column, Rows, Table, Wrapped, of_rows, recoded
 from reviewgraph.formats.values import BLANK
 
@@ -172,7 +172,6 @@ def words_of(label: str) -> str:
 
 
 def is_summary(label: str) -> bool:
-    """Return whether a label is that of a row or a column that sums others up."""
     if len(label) > 40 or "," in label:
         return False
     words = words_of(label)
@@ -239,31 +238,31 @@ def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
         people.append([name for name in names if name in known or not name.strip() or not is_nobody(name)])
     if all(names == [cell.strip() or cell] for names, cell in zip(people, column.values, strict=True)):
         return None
-    codes: dict[str, int] = {}
-    listed = [[codes.setdefault(name, len(codes)) for name in names] for names in people]
+    several = [cell for cell, names in zip(column.values, people, strict=True) if len(names) > 1]
+    nobody = [cell for cell, names in zip(column.values, people, strict=True) if not names]
+    row, persons, count = unfolded(column, people)
+    return Parted(row, persons, several, nobody, (int((count > 1).sum()), int((count == 0).sum())))
+
+
+def unfolded(column: Column, people: Sequence[Sequence[str]]) -> tuple[IntArray, Column, IntArray]:
+    """Return the row and the name of each person, given those in distinct cells, and the number of people by row."""
     import numpy as np
 
     from reviewgraph._base.arrays import spread
 
+    codes: dict[str, int] = {}
+    flat = np.array([codes.setdefault(name, len(codes)) for names in people for name in names], np.int64)
     size = np.array([len(names) for names in people], np.int64)
     count = size[column.codes]
     first = (np.cumsum(size) - size)[column.codes]
-    flat = np.array([code for part in listed for code in part], np.int64)
-    return Parted(
-        np.repeat(np.arange(column.codes.size), count),
-        Column(flat[spread(first, count)], list(codes)),
-        [cell for cell, names in zip(column.values, people, strict=True) if len(names) > 1],
-        [cell for cell, names in zip(column.values, people, strict=True) if not names],
-        (int((count > 1).sum()), int((count == 0).sum())),
-    )
+    row = np.repeat(np.arange(column.codes.size), count)
+    return row, Column(flat[spread(first, count)], list(codes)), count
 
 
 class People(Wrapped):
     """A table with one row for each of several people in a cell, and none for a cell that names nobody."""
 
-    def __init__(
-        self, table: Table, role: str, place: int, known: Collection[Label], note: Callable[[str], object]
-    ) -> None:
+    def __init__(self, table: Table, role: str, place: int, known: Collection[Label], note: Note) -> None:
         super().__init__(table)
         self.role = role
         self.at = place
@@ -271,8 +270,8 @@ class People(Wrapped):
         self.note = note
         self.size = 0  # the rows of the table, once it is read
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        rows = self.table.read(positions, problems, file)
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
+        rows = self.table.read(positions, problems)
         self.size = len(rows.lines)
         if self.at not in positions:
             return rows
@@ -312,7 +311,7 @@ class Melted(Wrapped):
         row, column = divmod(line, len(self.headers))
         return f"{self.table.place(self.rows.lines[row])}, column {quote(self.headers[column])}"
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         import numpy as np
 
         labels, *columns = self.rows.columns
@@ -337,7 +336,7 @@ def melted(
     known: Mapping[str, Collection[Label]],
     value: Role,
     parse: Callable[[str], object],
-    note: Callable[[str], object],
+    note: Note,
 ) -> Melted | None:
     """Return a matrix as a row per cell; None if the table is none.
 
@@ -366,7 +365,7 @@ def melted(
     sides = {role: set(map(identity, some)) for role, some in known.items()}
     headers = [identity(table.header[place]) for place in across_places]
     named = any(not side.isdisjoint(headers) for side in sides.values())
-    valued = [_holds_values(column, parse) for column in columns]
+    valued = [all(cell.strip() in BLANK or parse(cell) is not None for cell in column.values) for column in columns]
     kept = [k for k, header in enumerate(headers) if valued[k] or any(header in side for side in sides.values())]
     if not (named or (len(across_places) > 1 and all(valued))):
         return None
@@ -383,10 +382,6 @@ def melted(
         f"{counted(cells, 'cell')} not empty{more}"
     )
     return matrix
-
-
-def _holds_values(column: Column, parse: Callable[[str], object]) -> bool:
-    return all(cell.strip() in BLANK or parse(cell) is not None for cell in column.values)
 
 
 def _across(
@@ -412,8 +407,7 @@ def _across(
     for role, other in ((REVIEWER, ITEM), (ITEM, REVIEWER)):
         if axis[0].removesuffix("s") in other.names and axis[-1].removesuffix("s") in (*role.names, *other.names):
             return role.name
-    message = (
+    raise InputError(
         f"{table.name}: a matrix whose rows may be papers and whose columns reviewers, or the other way round; write "
         f"paper or reviewer in the place of {quote(table.header[first])}, above the first column"
     )
-    raise InputError(message)

@@ -11,12 +11,13 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
+from reviewgraph._base.arrays import BoolArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import encode, natural_key
+from reviewgraph._base.labels import Label, encode, natural_key
 from reviewgraph._base.storing import FileRead
 from reviewgraph._base.text import LISTED, Detail, counted, listed, noun
 from reviewgraph.formats import spellings
@@ -29,6 +30,7 @@ from reviewgraph.formats.columns import (
     Columns,
     Origin,
     Role,
+    Unlisted,
     columns_of,
     locate,
     named,
@@ -36,11 +38,11 @@ from reviewgraph.formats.columns import (
     recognised,
     refuse_row_numbers,
 )
-from reviewgraph.formats.files import Problems, quote, quote_all, terms
+from reviewgraph.formats.files import Note, Problems, quote, quote_all, terms
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.people import People, melted
-from reviewgraph.formats.spellings import Merge, Note, Respelling, Spellings
-from reviewgraph.formats.tables import Aside, Column, by_row
+from reviewgraph.formats.spellings import Merge, Respelling, Spellings
+from reviewgraph.formats.tables import Aside, Column, Path, Rows, by_row
 from reviewgraph.formats.values import (
     A_BID,
     BLANK,
@@ -51,13 +53,6 @@ from reviewgraph.formats.values import (
     parse_number,
     parse_whole,
 )
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph._base.storing import FileRead
-    from reviewgraph.formats.columns import Unlisted
-    from reviewgraph.formats.tables import Path, Rows
 
 
 class Field(NamedTuple):
@@ -199,7 +194,14 @@ class _Opened:
             for field in fields
             if (name := field.role.name) in columns
         }
-        self._refuse_row_numbers(columns, key, len(rows.lines))
+        # A list of papers may number them if it has each title once.
+        title = columns.get(TITLE.name)
+        size = len(rows.lines)
+        is_list = REVIEWER.name not in key and (title is None or len(title.values) == size)
+        if ITEM.name in columns and not is_list:
+            labels = columns[ITEM.name].values
+            prefix = f"{self.path}{FILE}"
+            refuse_row_numbers(self.table.header, self.places, self.chosen, labels, size, self.table.name, prefix)
         # Exports list a reviewer once per paper: equal rows are one.
         same = rows.columns if self.kind == "reviewers" else ()
         kept = self.distinct(rows.lines, [columns[name] for name in key], unique, problems, same)
@@ -211,18 +213,7 @@ class _Opened:
         }
 
     def decoded(self, fields: Sequence[Field], key: Sequence[str], unique: bool | None = True) -> dict[str, list[Any]]:
-        """Return the columns of :meth:`coded` row by row."""
         return {name: by_row(column) for name, column in self.coded(fields, key, unique).items()}
-
-    def _refuse_row_numbers(self, columns: Mapping[str, Column], key: Sequence[str], size: int) -> None:
-        # A list of papers may number them if it has each title once.
-        title = columns.get(TITLE.name)
-        item = columns.get(ITEM.name)
-        listed = REVIEWER.name not in key and (title is None or len(title.values) == size)
-        if item is not None and not listed:
-            name = self.table.name
-            header = self.table.header
-            refuse_row_numbers(header, self.places, self.chosen, item.values, size, name, f"{self.path}{FILE}")
 
     def _values(self, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
         """Return the meanings of the distinct cells, noting the rows of invalid ones."""
@@ -273,7 +264,7 @@ class _Opened:
             return f"{row}: {labels} occurred in {before} already; remove one of the two rows"
 
         if unique:
-            problems.add_rows(0, [lines[row] for row in again], say)
+            problems.add_rows([lines[row] for row in again], say)
         return np.sort(kept)
 
     def without(self, field: Field) -> str:
@@ -315,12 +306,11 @@ class _Opened:
             name = self.table.header[place]
             column_is = f"--columns {shlex.quote(f'{self.path}{FILE}{CONFLICT.role.name}={name}')}"
             flagged = "write yes and no there, and " if None in map(parse_conflict, rest) else ""
-            message = (
+            raise InputError(
                 f"{self.table.name}: the column {quote(name)} holds {quote_all(free, 3)} beside {quote_all(rest, 3)}; "
                 f"if it says which rows are conflicts, {flagged}add {column_is}; if every row is one, add "
                 f"{self.without(CONFLICT)}"
             )
-            raise InputError(message)
 
     def explained(self, pairs: Columns) -> frozenset[Label]:
         """Return the labels of pairs that are known although they may not be among the reviews."""
@@ -340,8 +330,7 @@ class _Opened:
 
     def expect_rows(self, labels: Sequence[str], role: str) -> None:
         if not labels:
-            message = f"{self.path}: a header but no {role}s below it; expected one row for each {role}"
-            raise InputError(message)
+            raise InputError(f"{self.path}: a header but no {role}s below it; expected one row for each {role}")
 
 
 # Side files on pairs of a reviewer and a paper.
@@ -441,8 +430,7 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
     bid = columns["bid"]
     pairs = replace(_pairs(columns), origin=Origin(known=file.explained(_pairs(columns))))
     if not any(bid.values):
-        message = f"{path}: expected a column bid with {A_BID} in it, found none"
-        raise InputError(message)
+        raise InputError(f"{path}: expected a column bid with {A_BID} in it, found none")
     value = np.array([np.nan if entry is None or entry.conflict else entry.value for entry in bid.values], np.float64)
     flags = columns[flag.role.name]
     barred = np.array([entry is not None and entry.conflict for entry in bid.values], np.bool_)[bid.codes]
@@ -478,8 +466,7 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     rows = _Opened(path, fields, "authors", options).decoded(fields, ("item", "author"), unique=False)
     pairs = list(dict.fromkeys(zip(rows["author"], rows["item"], strict=True)))
     if not pairs:
-        message = f"{path}: a header but no authors below it; expected a row for each paper and author"
-        raise InputError(message)
+        raise InputError(f"{path}: a header but no authors below it; expected a row for each paper and author")
     spelling = Spellings.of(options.get("merge"))
     author, authors = encode(
         spelling.respelled([author for author, _ in pairs], spellings.PERSON, str(path), options.get("note"))
@@ -570,8 +557,7 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
     ):
         before = items.setdefault(item, Item(demand, title or ""))
         if before.demand != demand and demand is not None:
-            message = f"{path}: item {quote(item)}: demand {before.demand} in one row and {demand} in another"
-            raise InputError(message)
+            raise InputError(f"{path}: item {quote(item)}: demand {before.demand} in one row and {demand} in another")
     place = list(file.places).index("item")
     source = file.table.source
     unlisted = source.unlisted if source else None
@@ -611,7 +597,6 @@ def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer
 
 
 def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
-    """Return the reviewers of a file and their attributes, read once."""
     file = _Opened(path, _FIELDS, "reviewers", options)
     return Roster(_reviewers(file), _attributes(file), file.table.header[file.places[REVIEWER.name]])
 
@@ -687,19 +672,9 @@ def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
     return [(several if len(several) > 1 else several[0]) if several else None for several in texts]
 
 
-def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
-    """Return institution by reviewer, from a file ``reviewer,institution``; reviewers without one are left out."""
-    institutions = _by_label(path, label=PERSON, value=INSTITUTION, kind="reviewers", **options)
-    named_ones = {label: institution for label, institution in institutions.items() if institution}
-    if not named_ones:
-        message = f"{path}: expected a column institution with names in it, found none"
-        raise InputError(message)
-    return named_ones
-
-
-def read_chosen(path: Path, name: str, **options: Unpack[Options]) -> list[str]:
-    """Return the reviewers with a yes in the column ``name`` (senior or willing); all if it has no yes or no."""
-    fields = (PERSON, SENIOR if name == SENIOR.role.name else WILLING)
+def read_willing(path: Path, **options: Unpack[Options]) -> list[str]:
+    """Return the reviewers with a yes in the column ``willing``; all if it has no yes or no."""
+    fields = (PERSON, WILLING)
     file = _Opened(path, fields, "reviewers", options)
     rows = file.decoded(fields, key=(REVIEWER.name,))
     file.expect_rows(rows[REVIEWER.name], "reviewer")

@@ -23,10 +23,9 @@ from reviewgraph._base.labels import (
 )
 from reviewgraph._base.text import counted, shortened
 from reviewgraph.formats.columns import Columns
-from reviewgraph.formats.files import LISTED, quote
+from reviewgraph.formats.files import LISTED, Note, quote
 from reviewgraph.formats.tables import Aside, Column, recoded
 
-Note = Callable[[str], object]
 #: Whether similar labels are one.
 Merge: TypeAlias = "Literal['all', 'none'] | Mapping[Any, Any] | Spellings"
 
@@ -103,8 +102,7 @@ class Spellings:
         distinct = {_typed(label): label for label in labels}
         null = next((at for at, label in enumerate(labels) if is_null(label)), None)
         if null is not None:
-            message = f"{name}: expected one {role} in every row, found {labels[null]!r} in {place(null)}"
-            raise InputError(message)
+            raise InputError(f"{name}: expected one {role} in every row, found {labels[null]!r} in {place(null)}")
         meant = {key: self.named.get(label, label) for key, label in distinct.items()}
         joined = self._joined({_typed(label): label for label in meant.values()}, role)
         spelled = {key: joined.get(_typed(label), label) for key, label in meant.items()}
@@ -132,7 +130,6 @@ class Spellings:
         return self._refuse([(group[1], group[0]) for group in groups], role, name)
 
     def _refuse(self, pairs: Sequence[tuple[Label, Label]], role: str, name: str) -> NoReturn:
-        """Ask whether the labels of each pair are one."""
         lines = [f"{quote(label)} and {quote(like)} differ in {_how(label, like)}" for label, like in pairs[:LISTED]]
         if len(pairs) > LISTED:
             lines.append(f"... and {len(pairs) - LISTED:,} more")
@@ -140,7 +137,7 @@ class Spellings:
             message = "\n".join([*lines, f"Each one {role} or two? {self.ask}"])
         else:
             message = f"{lines[0]}. One {role} or two? {self.ask}"
-        raise InputError(f"{name}: {message}")  # noqa: TRY003 (made above)
+        raise InputError(f"{name}: {message}")
 
     def _index(self, role: str) -> dict[str, Label]:
         if role not in self._first:
@@ -224,7 +221,6 @@ def _is_address(label: Any) -> bool:
 
 
 def _how(label: Label, spelling: Label) -> str:
-    """Return the difference between two similar labels."""
     if not (isinstance(label, str) and isinstance(spelling, str)):
         return "type alone"
     if identity(label) != identity(spelling):

@@ -55,7 +55,6 @@ class Numbers(NamedTuple):
 
 
 def recoded(column: Column, values: Sequence[str]) -> Column:
-    """Return a column with other values in the places of its own; equal ones become one."""
     import numpy as np
 
     known: dict[str, int] = {}
@@ -164,27 +163,19 @@ class Table(Protocol):
         """Return how a message names a line."""
         ...
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         """Return the columns at these positions; ragged rows are left out and noted as problems."""
         ...
 
     def note_cells(
-        self,
-        problems: Problems,
-        lines: Sequence[int],
-        column: Column,
-        bad: BoolArray,
-        say: Callable[[int], str],
-        file: int = 0,
+        self, problems: Problems, lines: Sequence[int], column: Column, bad: BoolArray, say: Callable[[int], str]
     ) -> bool:
         """Note a problem for each row whose cell is bad, if any; ``say`` describes the cell of a code."""
         import numpy as np
 
         at = np.flatnonzero(bad[column.codes]).tolist() if bad.any() else []
         problems.add_rows(
-            file,
-            [lines[row] for row in at],
-            lambda n: f"{self.place(int(lines[at[n]]))}: {say(int(column.codes[at[n]]))}",
+            [lines[row] for row in at], lambda n: f"{self.place(int(lines[at[n]]))}: {say(int(column.codes[at[n]]))}"
         )
         return bool(at)
 
@@ -214,7 +205,6 @@ NO_SCORES = (
 
 
 def say_which_score(name: str, columns: Sequence[str]) -> str:
-    """Return the question which of several columns holds the scores."""
     words = {word for known in SCORE.names for word in known.split("_")}
     example = next((column for column in columns if words & set(normalise(column).split("_"))), columns[0])
     return (
@@ -323,7 +313,7 @@ class Grid(Table):
     def rows_below(self) -> Iterator[Line]:
         return iter(self.lines)
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         width = len(self.header)
         longer = [
             number
@@ -331,9 +321,7 @@ class Grid(Table):
             if len(cells) > width and any(map(str.strip, cells[width:]))
         ]
         problems.add_rows(
-            file,
-            longer,
-            lambda n: f"{self.place(longer[n])}: expected {width} cells as in the header, found a further one",
+            longer, lambda n: f"{self.place(longer[n])}: expected {width} cells as in the header, found a further one"
         )
         odd = set(longer)
         kept = [number for number in range(1, len(self.lines) + 1) if number not in odd]
@@ -384,10 +372,10 @@ class Changed(Wrapped):
         self.sources = sources
         self.change = change
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         places = [self.sources.get(place, [place]) for place in positions]
         read = list(dict.fromkeys(source for several in places for source in several))
-        rows = self.table.read(read, problems, file)
+        rows = self.table.read(read, problems)
         column_at = dict(zip(read, rows.columns, strict=True))
         columns = [
             self._changed([column_at[source] for source in several]) if place in self.sources else column_at[place]
@@ -408,7 +396,6 @@ class Changed(Wrapped):
 
 
 def to_grid(table: Table) -> Grid:
-    """Return any table as one in memory, all rows of one width."""
     problems = Problems()
     rows = table.read(range(len(table.header)), problems)
     problems.raise_any()
@@ -448,23 +435,15 @@ def as_text(value: Any) -> str:
 # JSON and XML, read whole and refused if they are damaged or would exhaust memory.
 
 # An object, or a list of objects, lists or texts; the header of a CSV file may begin with a bracket, but not like this.
-_JSON = re.compile(r'\ufeff?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
-_XML = re.compile(r"\ufeff?\s*<[?!A-Za-z]")
+JSON = re.compile(r'\ufeff?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
+XML = re.compile(r"\ufeff?\s*<[?!A-Za-z]")
 #: A surrogate, usually followed by its other half.
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 #: Bytes searched for the beginning.
 _LOOKED_AT = 1 << 12
 
 
-def is_json(data: bytes) -> bool:
-    return _begins(data, _JSON)
-
-
-def is_xml(data: bytes) -> bool:
-    return _begins(data, _XML)
-
-
-def _begins(data: bytes, pattern: re.Pattern[str]) -> bool:
+def begins(data: bytes, pattern: re.Pattern[str]) -> bool:
     return bool(pattern.match(data[:_LOOKED_AT].decode(_encoding(data), errors="replace")))
 
 
@@ -485,8 +464,7 @@ def read_json(name: str, data: bytes) -> Any:
         if _HALF.search(text):
             json.dumps(content, ensure_ascii=False).encode()
     except RecursionError as error:
-        message = f"{name}: the limit is {DEPTH.most} {DEPTH.what}, found more; {DEPTH.advice}"
-        raise InputError(message) from error
+        raise InputError(f"{name}: the limit is {DEPTH.most} {DEPTH.what}, found more; {DEPTH.advice}") from error
     except ValueError as error:
         where = name
         why = cut(error)
@@ -495,8 +473,7 @@ def read_json(name: str, data: bytes) -> Any:
         elif isinstance(error, json.JSONDecodeError):
             where = f"{name}:{error.lineno}"
             why = error.msg
-        message = f"{where}: the JSON is damaged ({why}); export the file again"
-        raise InputError(message) from error
+        raise InputError(f"{where}: the JSON is damaged ({why}); export the file again") from error
     # The depth, level by level.
     level = [content]
     depth = 0
@@ -509,15 +486,13 @@ def read_json(name: str, data: bytes) -> Any:
 
 def _loads(text: str) -> Any:
     def refuse(word: str) -> NoReturn:
-        message = f"{word} is not a number"
-        raise ValueError(message)
+        raise ValueError(f"{word} is not a number")
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         content = dict(pairs)
         if len(content) < len(pairs):
             twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            message = f"the name {quote(twice)} occurs twice in one object"
-            raise ValueError(message)
+            raise ValueError(f"the name {quote(twice)} occurs twice in one object")
         return content
 
     return json.loads(text, parse_constant=refuse, object_pairs_hook=distinct)

@@ -216,7 +216,6 @@ def are_scores(values: Sequence[str], decimal_comma: bool = False) -> bool:
 
 
 def parse_scale(scale: str | Sequence[str] | None, *, lower_is_better: bool = False) -> tuple[str, ...]:
-    """Return the grades of a scale, best first."""
     if scale is None:
         return ()
     parts = scale.split(">") if isinstance(scale, str) else scale
@@ -225,8 +224,7 @@ def parse_scale(scale: str | Sequence[str] | None, *, lower_is_better: bool = Fa
         message = f'--scale: expected two or more distinct grades, best first, as in --scale "A>B>C", found {scale!r}'
         raise InputError(message)
     if lower_is_better:
-        message = "--lower-is-better: leave it out, --scale already says that its first grade is the best"
-        raise InputError(message)
+        raise InputError("--lower-is-better: leave it out, --scale already says that its first grade is the best")
     return grades
 
 

@@ -31,17 +31,8 @@ from reviewgraph.formats.files import (
     quote,
     quote_all,
 )
-from reviewgraph.formats.systems.system import (
-    LOOKED_AT,
-    PLAIN,
-    Wanted,
-    filled,
-    find_header,
-    is_known,
-    recognise,
-    whole_header,
-)
-from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children, plain_tag
+from reviewgraph.formats.systems.system import LOOKED_AT, PLAIN, Wanted, filled, find_header, recognise, whole_header
+from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -187,8 +178,7 @@ def _xlsx_sheet(name: str, sheet: Any, cells: Limit, percents: frozenset[int]) -
                 hidden_rows.add(number)
             element.clear()
             if number <= before:
-                message = f"row {number} follows row {before}"
-                raise ValueError(message)
+                raise ValueError(f"row {number} follows row {before}")
             # Gaps between cells count as well: a cell far to the right makes the row wide.
             texts = {cell["column"]: _cell(cell["value"], cell["style_id"] in percents) for cell in row_cells}
             row = {column: text for column, text in texts.items() if text.strip()}
@@ -294,8 +284,7 @@ def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
 
     listed = [[name, *column] for name, column in columns.items()]
     if any(len(column) > MOST_ROWS for column in listed):
-        message = f"a sheet of Excel holds {MOST_ROWS - 1:,} rows and a header, found more; write CSV instead"
-        raise InputError(message)
+        raise InputError(f"a sheet of Excel holds {MOST_ROWS - 1:,} rows and a header, found more; write CSV instead")
     table = [[_entry(value) for value in column] for column in listed]
     book = Workbook(write_only=True)
     book.properties.created = book.properties.modified = DATE
@@ -344,20 +333,8 @@ def _entry(value: Any) -> _Entry | None:
     return _Entry(text, is_number=False)
 
 
-def is_workbook(root: Element) -> bool:
-    return plain_tag(root) == "workbook"
-
-
-def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:
-    return [_xml_sheet(name, sheet) for sheet in children(root, "worksheet")]
-
-
-def _visible(sheet: Element) -> str:
-    options = (option for part in children(sheet, "worksheetoptions") for option in children(part, "visible"))
-    return "".join("".join(option.itertext()).strip() for option in options)
-
-
-def _xml_sheet(name: str, sheet: Element) -> Sheet:
+def xml_sheet(name: str, sheet: Element) -> Sheet:
+    """Return a sheet in the XML of 2003."""
     title = attribute(sheet, "Name")
     place = f"{name}, sheet {title}"
     budget = _Budget(place)
@@ -387,7 +364,8 @@ def _xml_sheet(name: str, sheet: Element) -> Sheet:
             if cells:
                 rows.append((number, cells))
     merged = _spread(rows, areas, budget)
-    shown = _visible(sheet) in _SHOWN
+    options = (option for part in children(sheet, "worksheetoptions") for option in children(part, "visible"))
+    shown = "".join("".join(option.itertext()).strip() for option in options) in _SHOWN
     return Sheet(title, rows, shown, frozenset(hidden_rows), frozenset(hidden_columns), merged)
 
 
@@ -418,8 +396,7 @@ def _index(place: str, text: str, least: int) -> int:
         return least
     value = int(text) if text.isdecimal() and text.isascii() and len(text) < 12 else 0
     if value < least:
-        message = f"{place}: the spreadsheet is damaged: expected an index of {least} or more, found {text!r}"
-        raise InputError(message)
+        raise InputError(f"{place}: the spreadsheet is damaged: expected an index of {least} or more, found {text!r}")
     return value
 
 
@@ -439,15 +416,20 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     grids = [_grid(name, sheet, wanted) for sheet in meant]
     if not grids:
         what = f"there is no sheet {quote(part)}" if part and part not in titles else "the sheet holds nothing"
-        message = f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}"
-        raise InputError(message)
-    fitting = _fitting(grids, wanted)
+        raise InputError(f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}")
+    # The sheets with all columns that are needed, or the only one.
+    any_will_do = len(grids) == 1 or not any(role.required for role in wanted.roles)
+    headers = [grid.header for grid in grids]
+    fitting = [
+        place
+        for place, header in enumerate(headers)
+        if any_will_do or wanted.knows(header) or wanted.completed_by(header)
+    ]
     named = {} if fitting else _named_by_sheets(name, meant, grids, wanted)
     fitting = list(named) or fitting
     alike = len({tuple(map(normalise, grids[place].header)) for place in fitting}) == 1
     # Sheets with the same recognised header are tracks of one export; other sheets are ambiguous.
-    exports = list(wanted.exports("table"))
-    tracks = alike and all(is_known(grids[place].header, exports) for place in fitting)
+    tracks = alike and all(wanted.knows(grids[place].header) for place in fitting)
     tracks = tracks or bool(named) or (alike and _by_reviewer([grids[place] for place in fitting], wanted))
     asked = [sheet.title for place, sheet in enumerate(meant) if not fitting or place in fitting]
     if len(fitting) != 1 and not tracks:
@@ -474,19 +456,6 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     return table
 
 
-def _fitting(grids: Sequence[Grid], wanted: Wanted) -> list[int]:
-    """Return the places of the sheets with all columns that are needed, or of the only one."""
-    required = [role for role in wanted.roles if role.required]
-    exports = list(wanted.exports("table"))
-    return [
-        place
-        for place, grid in enumerate(grids)
-        if len(grids) == 1
-        or is_known(grid.header, exports)
-        or recognised(grid.header, required, wanted.columns) == len(required)
-    ]
-
-
 def _named_by_sheets(name: str, sheets: Sequence[Sheet], grids: Sequence[Grid], wanted: Wanted) -> dict[int, Grid]:
     """Return the sheets whose names are the reviewers, or else the items, by place, with a column of the name.
 
@@ -505,12 +474,11 @@ def _named_by_sheets(name: str, sheets: Sequence[Sheet], grids: Sequence[Grid], 
             continue
         titles = [sheets[place].title for place in places]
         if any(_UNNAMED.fullmatch(title.casefold().strip()) for title in titles):
-            message = (
+            raise InputError(
                 f"{name}: the sheets {quote_all(titles)} have no {missing.name} column, and their names are no "
                 f"{missing.name}s; name each sheet after its {missing.name}, or say which sheet is the table, for "
                 f"example {name}#{titles[0]}"
             )
-            raise InputError(message)
         wanted.note(f"{name}: the {missing.name} is the name of the sheet")
         return {
             place: grids[place].with_column(missing.name, [sheets[place].title] * len(grids[place].lines))
@@ -555,8 +523,7 @@ def _say_unseen(name: str, sheet: Sheet, grid: Grid, wanted: Wanted) -> None:
 
 def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
     first = [cells for _, cells in sheet.rows[:LOOKED_AT]]
-    exports = list(wanted.exports("table"))
-    top, joined = whole_header(first, find_header(first, wanted.roles, wanted.columns, exports, bare=False))
+    top, joined = whole_header(first, find_header(first, wanted, bare=False))
     header = first[top] if joined is None else joined
     place = f"{name}, sheet {sheet.title}"
     lines = (Line(cells, f"{place}, row {number}") for number, cells in sheet.rows[top + 1 :])

@@ -9,7 +9,7 @@ from ..io.exchange import review_multigraph as review_multigraph
 from ..io.exchange import to_biadjacency as to_biadjacency
 from ..io.exchange import to_igraph as to_igraph
 from ..io.exchange import to_networkx as to_networkx
-from ..parts.table import PartedReviews as PartedReviews
+from ..parts.parts import PartedReviews as PartedReviews
 from .check import Report as Report
 from .check import unreviewed as unreviewed
 from .components import Components as Components
@@ -37,7 +37,6 @@ from .levels import Level as Level
 from .levels import level_named as level_named
 from .precision import Assumptions as Assumptions
 from .precision import Learned as Learned
-from .precision import assumed as assumed
 from .precision import error_variances as error_variances
 from .precision import expected_errors as expected_errors
 from .precision import expected_share as expected_share

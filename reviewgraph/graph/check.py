@@ -22,8 +22,8 @@ from reviewgraph.graph.levels import Connected, LevelName, level_named
 from reviewgraph.graph.precision import Assumptions, assumed, outlook_of
 from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import CheckRules, stated_rules
-from reviewgraph.io.sides import Order, by_label, pairs_of, without_gone
-from reviewgraph.parts.table import PartedReviews
+from reviewgraph.io.sides import by_label, pairs_of, without_gone
+from reviewgraph.parts.parts import PartedReviews
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
@@ -415,7 +415,7 @@ def check(
         )
         raise InputError(message)
     whole = as_reviews(reviews)
-    stated = stated_rules("check", rules, options, HEEDED)._in_order(Order.of(reviews, whole))
+    stated = stated_rules("check", rules, options, HEEDED)
     reviews = without_gone(whole, stated.gone)
     n_scored = int(reviews.scored.sum())
     stated = stated._with_shared(whole.reviewers, whole.items, whole._spellings())

@@ -551,8 +551,8 @@ class Structure(Result):
         return {
             "reviewer": list(self.reviews.reviewers),
             "reviews": self.reviews.loads.tolist(),
-            "piece": _by_size(self.connected),
-            "group": _by_size(self.doubly_connected),
+            "piece": by_size(self.connected),
+            "group": by_size(self.doubly_connected),
         }
 
     def headline(self) -> str:
@@ -563,7 +563,7 @@ class Structure(Result):
         return f"{counted(n_items, 'item')}, {self.level or 'not connected'}{lacking}"
 
 
-def _by_size(components: Components) -> list[int]:
+def by_size(components: Components) -> list[int]:
     """Return the number of each reviewer's component, the largest being 1."""
     number = np.empty(len(components), np.int64)
     number[components.largest_first] = np.arange(1, len(components) + 1)

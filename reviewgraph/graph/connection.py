@@ -15,11 +15,10 @@ from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
 from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk, union_ends
 from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, LevelName, Recoverable, level_named
-from reviewgraph.parts.parts import Part, Parts, Vectors
-from reviewgraph.parts.table import ROWS, joined
+from reviewgraph.parts.parts import ROWS, Part, Parts, Vectors, joined
 
 if TYPE_CHECKING:
-    from reviewgraph.parts.table import PartedReviews
+    from reviewgraph.parts.parts import PartedReviews
 
 #: Maximum passes in which the cover of the busiest reviewer grows.
 PASSES = 30

@@ -82,9 +82,9 @@ class Fragile(Result):
         The name of the level.
     holds
         Whether it holds at all; where it does not, the two below are empty.
-    critical_reviewers
+    critical_reviewer_codes
         Codes of the reviewers whose loss alone, with all their reviews, lowers the level; ascending.
-    critical_reviews
+    critical_review_rows
         Rows of the reviews whose loss alone lowers the level; ascending.
     reviews
         The reviews.
@@ -99,40 +99,48 @@ class Fragile(Result):
 
     level: str
     holds: bool
-    critical_reviewers: IntArray
-    critical_reviews: IntArray
+    critical_reviewer_codes: IntArray
+    critical_review_rows: IntArray
     reviews: Reviews = field(repr=False)
 
     _rows_are: ClassVar[str] = "reviews"
 
+    @property
+    def critical_reviewers(self) -> list[Label]:
+        """The reviewers whose loss alone, with all their reviews, lowers the level."""
+        return [self.reviews.reviewers[code] for code in self.critical_reviewer_codes.tolist()]
+
+    @property
+    def critical_reviews(self) -> list[tuple[Label, Label]]:
+        """The reviews, pairs of a reviewer and an item, whose loss alone lowers the level."""
+        columns = self.to_columns()
+        return list(zip(columns["reviewer"], columns["item"], strict=True))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the labels as the command's ``--json`` prints them."""
-        columns = self.to_columns()
-        pairs = zip(columns["reviewer"], columns["item"], strict=True)
         return {
             "level": self.level,
             "holds": self.holds,
-            "reviewers": self._people(),
-            "reviews": [{"reviewer": reviewer, "item": item} for reviewer, item in pairs],
+            "reviewers": self.critical_reviewers,
+            "reviews": [{"reviewer": reviewer, "item": item} for reviewer, item in self.critical_reviews],
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return one row per critical review."""
-        return self.reviews.subset(self.critical_reviews)._pairs()
-
-    def _people(self) -> list[Label]:
-        return [self.reviews.reviewers[code] for code in self.critical_reviewers.tolist()]
+        return self.reviews.subset(self.critical_review_rows)._pairs()
 
     def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
-        return {**super()._tables(), "reviewers": lambda: {"reviewer": self._people()}}
+        return {**super()._tables(), "reviewers": lambda: {"reviewer": self.critical_reviewers}}
 
     def headline(self) -> str:
         """Return the number of critical reviewers and reviews."""
         if not self.holds:
             return f"{self.level} does not hold"
-        if not self.critical_reviewers.size and not self.critical_reviews.size:
+        n_reviewers = self.critical_reviewer_codes.size
+        n_reviews = self.critical_review_rows.size
+        if not n_reviewers and not n_reviews:
             return f"{self.level} outlasts the loss of any one reviewer or review"
-        losses = counted(self.critical_reviewers.size, "reviewer"), counted(self.critical_reviews.size, "review")
+        losses = counted(n_reviewers, "reviewer"), counted(n_reviews, "review")
         return f"{self.level} falls with any of {' and any of '.join(losses)}"
 
 

@@ -12,7 +12,6 @@ from .rules import Rules as Rules
 from .rules import stated_rules as stated_rules
 from .sides import Chosen as Chosen
 from .sides import Numbered as Numbered
-from .sides import Order as Order
 from .sides import Pairs as Pairs
 from .sides import Valued as Valued
 from .sides import by_label as by_label
@@ -24,4 +23,5 @@ from .sides import labels_in as labels_in
 from .sides import labels_of as labels_of
 from .sides import numbered_pairs as numbered_pairs
 from .sides import pairs_of as pairs_of
+from .sides import pairs_of_wide as pairs_of_wide
 from .sides import without_gone as without_gone

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reviewgraph._base.errors import LabelWarning, refused, warn
-from reviewgraph._base.labels import identity
+from reviewgraph._base.labels import Label, identity
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import Columns, normalise
 from reviewgraph.formats.files import terms
 from reviewgraph.formats.side import AUTHOR, INSTITUTION
 
-if TYPE_CHECKING:
-    from reviewgraph._base.labels import Label
-
-    #: Words that two people may share, and those words that these are a part of.
-    Forms = tuple[set[str], set[str]]
+#: Words that two people may share, and those words that these are a part of.
+Forms = tuple[set[str], set[str]]
 
 #: Mail hosts that say nothing about an affiliation, with their subdomains.
 PUBLIC_HOSTS = frozenset(
@@ -83,7 +80,9 @@ def shared_by(
     kind = KINDS[by]
 
     def forms(label: Label, entry: Mapping[str, Any]) -> Forms:
-        cells = [value for name, value in entry.items() if _stem(name) in kind.names]
+        # Names of columns may say that they are of authors, or of several.
+        stems = {name: normalise(name).removeprefix("author_").removesuffix("s") for name in entry}
+        cells = [value for name, value in entry.items() if stems[name] in kind.names]
         values = [part for cell in cells for part in (cell if isinstance(cell, list | tuple | set) else [cell])]
         # Labels may be addresses.
         values += [label] if by == "domain" else []
@@ -118,8 +117,3 @@ def shared_by(
     whose = f"{counted(len(set(reviewer)), 'reviewer')} and the authors of {counted(len(set(item)), 'paper')}"
     warn(f"conflict_by: {shared} of {whose}{lacking}", LabelWarning)
     return pairs
-
-
-def _stem(name: str) -> str:
-    """Return the name of a column without what says that it is of authors, or several."""
-    return normalise(name).removeprefix("author_").removesuffix("s")

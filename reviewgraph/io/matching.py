@@ -14,21 +14,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from reviewgraph._base.arrays import BoolArray, IntArray
 from reviewgraph._base.errors import InputError, LabelWarning, warn
-from reviewgraph._base.labels import as_text, identity, loose_identity, natural_key
+from reviewgraph._base.labels import Label, as_text, identity, loose_identity, natural_key
 from reviewgraph._base.text import counted, noun
+from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import quote
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.formats.columns import Columns
-    from reviewgraph.formats.spellings import Spellings
-
+from reviewgraph.formats.spellings import Spellings
 
 #: Policy for rows with unknown labels where other rows match: by default a warning; ``refused`` if all must match;
 #: ``asked`` if all must match whose labels nothing explains; ``expected`` and ``new`` for no message, except about
@@ -331,8 +327,7 @@ def _judge(
         if lost.missed or unsettled.missed == size:
             shown = lost if lost.missed else mismatch
             why = shown.explanation()[0]
-            message = f"{shown.name}: {shown.count_words()} ({shown.examples()}){why}; {ACCEPT}"
-            raise InputError(message)
+            raise InputError(f"{shown.name}: {shown.count_words()} ({shown.examples()}){why}; {ACCEPT}")
     why, by_form = unsettled.explanation()
     nothing = mismatch.missed == size and unknown != "asked"
     if by_form and unknown != "refused" and spellings is not None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import ColumnWarning, InputError, refused, warn
-from reviewgraph._base.labels import Label, encode, natural_key
+from reviewgraph._base.labels import Label, natural_key
 from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import Detail, counted
 from reviewgraph.formats.audit.audit import Audit
@@ -24,24 +23,20 @@ from reviewgraph.formats.columns import (
     CRITERION,
     ITEM,
     SCORE,
-    Columns,
     Origin,
     Unlisted,
     choose_score,
     columns_of,
-    normalise,
-    nouns_of,
     require_named,
 )
-from reviewgraph.formats.criteria import joined_name, say_further
-from reviewgraph.formats.files import Problems, quote, quote_all
+from reviewgraph.formats.files import Note, Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
-from reviewgraph.formats.parts import ROLES, Asked, Part, read_part
+from reviewgraph.formats.parts import ROLES, Asked, Part, read_part, say_further, together
 from reviewgraph.formats.side import ROLES as SIDE_ROLES
 from reviewgraph.formats.side import Item, Listing, read_listing, say_unseen
 from reviewgraph.formats.spellings import PAPER, Merge, Respelling, Spellings
 from reviewgraph.formats.systems.system import META, OUT, read_names, refuse_aliases, resolved
-from reviewgraph.formats.tables import Column, Path, Table, ask_criteria, by_row, of_rows, unused_columns
+from reviewgraph.formats.tables import Path, Table, ask_criteria, by_row, of_rows, unused_columns
 from reviewgraph.formats.values import parse_scale
 from reviewgraph.io.matching import resemblance
 from reviewgraph.table.reviews import Reviews
@@ -159,18 +154,17 @@ def read_reviews(
     asked_of = [Asked(file_columns, grades, duplicates, lower_is_better) for file_columns in columns_by_file]
     # Malformed rows of all files are reported in one message.
     problems = Problems()
-    parts: Sequence[Part] = [
-        read_part(table, asked, audit, problems, say, file, Respelling(table.name, known, note))
-        for file, (table, asked) in enumerate(zip(tables, asked_of, strict=True))
-    ]
+    read_parts: list[Part] = []
+    for number, (table, asked) in enumerate(zip(tables, asked_of, strict=True)):
+        problems.file = number
+        part = read_part(table, asked, audit, problems, say, Respelling(table.name, known, note))
+        read_parts.append(part._replace(reviewer=resolved(part.reviewer, names)))
     problems.raise_any()
-    parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
     if not any("reviewer" in file_columns for file_columns in columns_by_file):
-        refuse_aliases([(part.table.name, part.reviewer) for part in parts])
-    parts, papers, beyond = _settled(parts, declared, names, say)
+        refuse_aliases([(part.table.name, part.reviewer) for part in read_parts])
+    parts, papers, beyond = _settled(read_parts, declared, names, say)
     if not sum(len(part.lines) for part in parts) and not papers:
-        message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row per review"
-        raise InputError(message)
+        raise InputError(f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row per review")
     chosen = any(SCORE.name in file_columns for file_columns in columns_by_file)
     if not chosen and not any(part.has_scores for part in parts):
         for part, file_columns in zip(parts, columns_by_file, strict=True):
@@ -187,34 +181,28 @@ def read_reviews(
     _note_scores(
         parts, say, {name for file_columns in columns_by_file for name in file_columns.values()}, chosen=chosen
     )
-    # Each file has codes of its own until here; now a label has one code over all files.
-    place = _places(parts)
-    reviewer, reviewers = _joined([part.reviewer for part in parts])
-    item, labels = _joined([part.item for part in parts], papers)
-    if declared is not None and len(labels) > len(papers):
-        _refuse_undeclared(labels, papers, item, place)
+    read_rows = together(parts, papers=papers)
+    if declared is not None and len(read_rows.items) > len(papers):
+        _refuse_undeclared(read_rows.items, papers, read_rows.item, read_rows.row_name)
     members = frozenset(chain.from_iterable(part.aside.members for part in parts))
-    outsiders = frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
-    columns_read = Columns(
-        *(reviewer, item, reviewers, labels),
-        **_fields(parts),
-        titles=_titles(parts) | {item: title for item, title in papers.items() if title},
+    outsiders = frozenset(read_rows.reviewers) - members if any(part.aside.tells for part in parts) else None
+    columns_read = replace(
+        read_rows,
+        titles={**read_rows.titles, **{item: title for item, title in papers.items() if title}},
         lower_is_better=lower_is_better,
         origin=beyond._replace(
             unlisted=_unlisted(tables, declared),
             outsiders=outsiders,
             files=files_read,
             listed=declared is not None or bool(papers),
-            nouns=nouns_of([part.heads for part in parts]),
+            nouns=read_rows.origin.nouns,
         ),
-        row_name=place,
-        audited=True,
     )
     reviews = Reviews._from_columns(columns_read, duplicates=duplicates, merge=known, accept=accept, note=finds)
     # A row without a value in a table with a row for each score is no planned review.
     rows_filled = _filled(np.concatenate([part.scored for part in parts]), columns_read.criteria)
     filled = _filled(reviews.scored, reviews.criteria)
-    repeated = say_fulfilled(reviewer.size, rows_filled, reviews.n_reviews, filled)
+    repeated = say_fulfilled(columns_read.reviewer.size, rows_filled, reviews.n_reviews, filled)
     if repeated and not any(part.is_long for part in parts):
         say(repeated)
     return reviews
@@ -229,39 +217,8 @@ def _filled(scored: BoolArray, criteria: Mapping[str, FloatArray], in_any: bool 
     return int(np.logical_or.reduce([scored, *fields]).sum())
 
 
-def _fields(parts: Sequence[Part]) -> dict[str, Any]:
-    """Return the scores, criteria and confidence of the rows of all files, as :class:`Columns` takes them.
-
-    Names of criteria that differ in case or blanks alone are one.
-    """
-    spelled: dict[str, str] = {}
-    for name in sorted({name for part in parts for name in part.criteria}):
-        spelled.setdefault(normalise(name), name)
-    size = [len(part.lines) for part in parts]
-    by_name = [{spelled[normalise(name)]: values for name, values in part.criteria.items()} for part in parts]
-
-    def over_all(columns: Sequence[FloatArray | None]) -> FloatArray:
-        pairs = zip(columns, size, strict=True)
-        return np.concatenate([np.full(rows, np.nan) if values is None else values for values, rows in pairs])
-
-    sure = [part.confidence for part in parts]
-    return {
-        "score": over_all([part.score for part in parts]),
-        "scored": np.concatenate([part.scored for part in parts]),
-        "target": joined_name([part.target for part in parts]),
-        "criteria": {name: over_all([fields.get(name) for fields in by_name]) for name in _in_order(by_name)},
-        "confidence": None if all(fields is None for fields in sure) else over_all(sure),
-    }
-
-
-def _in_order(fields: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return names in the order of the longest list, then the others, whatever the order of files."""
-    first = max(map(list, fields), key=lambda names: (len(names), names))
-    return [*first, *sorted({name for one in fields for name in one} - set(first))]
-
-
 def _settled(
-    parts: Sequence[Part], declared: Listing | None, names: Mapping[str, str], note: Callable[[str], object]
+    parts: Sequence[Part], declared: Listing | None, names: Mapping[str, str], note: Note
 ) -> tuple[Sequence[Part], dict[str, str], Origin]:
     """Drop withdrawn papers and meta reviews.
 
@@ -333,7 +290,7 @@ def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | N
     return first._replace(file=name) if first and all(unlisted for _, unlisted in exports) else None
 
 
-def _note_scores(parts: Sequence[Part], note: Callable[[str], object], named: Collection[str], *, chosen: bool) -> None:
+def _note_scores(parts: Sequence[Part], note: Note, named: Collection[str], *, chosen: bool) -> None:
     """Report further scores, files without reviews, and those without a score column though columns remain."""
     for part in parts:
         sure = part.confidence is not None and bool(part.scored.any())
@@ -356,23 +313,6 @@ def _note_scores(parts: Sequence[Part], note: Callable[[str], object], named: Co
         )
 
 
-def _places(parts: Sequence[Part]) -> Callable[[int], str]:
-    starts = np.cumsum([0, *(len(part.lines) for part in parts)]).tolist()
-
-    def place(row: int) -> str:
-        file = bisect_right(starts, row) - 1
-        return parts[file].table.place(int(parts[file].lines[row - starts[file]]))
-
-    return place
-
-
-def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[IntArray, Sequence[Label]]:
-    """Codes of the rows of all files, and the labels in natural order, which no order of rows or files changes."""
-    code, labels = encode([value for column in columns for value in column.values], declared)
-    starts = np.cumsum([0, *(len(column.values) for column in columns)]).tolist()
-    return np.concatenate([code[column.codes + start] for column, start in zip(columns, starts, strict=False)]), labels
-
-
 def _refuse_undeclared(
     labels: Sequence[Label], declared: Mapping[str, str], item: IntArray, place: Callable[[int], str]
 ) -> None:
@@ -383,17 +323,9 @@ def _refuse_undeclared(
     at = np.sort(rows[first]).tolist()
     problems = Problems()
     problems.add_rows(
-        0, at, lambda n: f"{place(at[n])}: the item {quote(str(labels[item[at[n]]]))} is not among the items given"
+        at, lambda n: f"{place(at[n])}: the item {quote(str(labels[item[at[n]]]))} is not among the items given"
     )
     strangers = [labels[code] for code in np.flatnonzero(unknown).tolist()]
     why = resemblance(strangers, declared, ITEM.name) if strangers else ""
     problems.hint(f"Add it to the items (--items), or correct its name{f' ({why})' if why else ''}")
     problems.raise_any()
-
-
-def _titles(parts: Sequence[Part]) -> dict[Label, str]:
-    titles: dict[Label, str] = {}
-    for part in parts:
-        for label, title in part.titles().items():
-            titles[label] = min(title, titles.get(label, title))
-    return titles

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from reviewgraph._base.arguments import kinds_of, refuse, unexpected
+from reviewgraph._base.arguments import count_of, kinds_of, refuse, unexpected
 from reviewgraph._base.errors import refused
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns
-from reviewgraph.formats.side import INSTITUTION, SENIOR, SPARE, WILLING
+from reviewgraph.formats.side import DEMAND, INSTITUTION, LOAD, MIN_LOAD, SENIOR, SPARE, WILLING
 from reviewgraph.io.affiliations import KINDS, shared_by
 from reviewgraph.io.sides import (
-    Order,
-    are_numbers,
     by_label,
     gone_of,
-    is_matrix,
     joined_pairs,
     labels_of,
-    numbers_in,
-    pairs_in,
     pairs_of,
 )
 
@@ -31,11 +27,8 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Chosen, Pairs, Valued
 
 
-#: Rules of pairs of a reviewer and an item.
-PAIRED = ("conflicts", "fixed")
-#: Rules of one number per reviewer, or per item.
-BY_REVIEWER = ("load", "min_load", "capacity")
-BY_ITEM = ("demand",)
+#: The fields of rules of one value per reviewer or item.
+VALUED = {"demand": DEMAND, "load": LOAD, "min_load": MIN_LOAD, "capacity": SPARE, "institutions": INSTITUTION}
 #: Maximum entries of a mapping or list that ``repr`` shows in full.
 SHOWN = 3
 
@@ -48,12 +41,10 @@ class Rules:
     some of the rules and refuses the others by name: :meth:`without` leaves them out. None means no rule.
 
     Tables may be pairs, mappings, data frames or Series of pandas, polars and the like, with columns named as in files.
-    Conflicts and fixed pairs may be a matrix of True and False, dense or sparse, reviewers x items; loads, capacities
-    and demands an array. These follow the order of what is passed beside them: of :attr:`Reviews.reviewers` and
-    :attr:`Reviews.items`, of the lines of a matrix or a wide table; rows and graphs have none.
-    Labels that the reviews, or the affinities, do not have are warned of, and refused where none is known, or where
-    they differ from a known one only in leading zeros and the like. Plans and assignments refuse conflicts that match
-    nobody, unless ``merge="none"`` keeps labels apart; checks warn of them.
+    Matrices and arrays without labels are refused, since they may be in another order. Labels that the reviews, or the
+    affinities, do not have are warned of, and refused where none is known, or where they differ from a known one only
+    in leading zeros and the like. Plans and assignments refuse conflicts that match nobody, unless ``merge="none"``
+    keeps labels apart; checks warn of them.
 
     Parameters
     ----------
@@ -157,17 +148,6 @@ class Rules:
         """Names of the rules that are not None."""
         return tuple(field.name for field in fields(self) if getattr(self, field.name) is not None)
 
-    def _in_order(self, order: Order) -> Rules:
-        """Return the rules with matrices and arrays as tables over the labels of an order, whose order they follow."""
-        tables: dict[str, Any] = {}
-        for name in self.stated:
-            value = getattr(self, name)
-            if name in PAIRED and is_matrix(value):
-                tables[name] = pairs_in(value, name, order)
-            elif name in BY_REVIEWER + BY_ITEM and are_numbers(value):
-                tables[name] = numbers_in(value, name, order, of_items=name in BY_ITEM)
-        return replace(self, **tables) if tables else self
-
     def _with_shared(self, reviewers: Sequence[Label], items: Sequence[Label], spellings: Spellings | None) -> Rules:
         """Return the rules with the conflicts by affiliation or domain among the others."""
         if self.conflict_by is None:
@@ -254,13 +234,12 @@ class AssignmentRules(PanelRules, total=False):
 
 def _brought(name: str, value: Any) -> Any:
     """Return a table in one form; labels are respelled as the reviews have them later."""
-    # Matrices and arrays have no labels until an order is known.
-    if name in PAIRED:
-        return value if is_matrix(value) else pairs_of(value, name)
-    if name in BY_REVIEWER + BY_ITEM and are_numbers(value):
-        return value
-    if name in ("capacity", "institutions"):
-        return by_label(value, name, REVIEWER, (SPARE if name == "capacity" else INSTITUTION).role)
+    if name in ("conflicts", "fixed"):
+        return pairs_of(value, name)
+    if name in VALUED:
+        if isinstance(value, Real) and name in ("demand", "load", "min_load"):
+            return count_of(value, name)
+        return by_label(value, name, ITEM if name == "demand" else REVIEWER, VALUED[name].role)
     if name in ("willing", "senior"):
         return labels_of(value, name, REVIEWER, (WILLING if name == "willing" else SENIOR).role)
     if name in ("at_most", "at_least") and not isinstance(value, Mapping):

@@ -4,10 +4,8 @@ Pairs are (reviewer, item) and become :class:`~reviewgraph.formats.columns.Colum
 recognised by name, as in files. ``name`` is the argument in messages. With ``spellings`` labels are respelled as the
 reviews have them; :mod:`reviewgraph.io.matching` then matches them with the labels of the reviews.
 
-Matrices over reviewers x items and arrays of one number per reviewer or item have no labels: they follow the order of
-what the caller passed, which Reviews, matrices and wide tables have, and rows and graphs do not have. A matrix has a
-row per reviewer, as :func:`reviewgraph.graph.to_biadjacency` writes it; a wide table of pandas has labels, which say
-how it is turned.
+Matrices and arrays of numbers are refused: without labels they may be in another order, or turned. A wide table of
+pandas has labels, which say how it is turned.
 """
 
 from __future__ import annotations
@@ -15,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from reviewgraph._base.arguments import as_numbers, refuse
-from reviewgraph._base.arrays import frozen
+from reviewgraph._base.arrays import BoolArray, IntArray, frozen
 from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, refused, warn
 from reviewgraph._base.labels import Label, as_text, first_repeated, is_null, plain_label
 from reviewgraph._base.results import Result
@@ -31,16 +29,7 @@ from reviewgraph.formats.side import CONFLICT
 from reviewgraph.formats.spellings import PAPER, PERSON, Spellings, joined
 from reviewgraph.formats.tables import Column
 from reviewgraph.io.matching import match_labels, match_pairs, pairs_among
-from reviewgraph.table.forms import has_order
 from reviewgraph.table.reviews import Reviews, planned_pairs
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.table.reviews import Reviews
-
 
 #: Types accepted by :func:`pairs_of`, :func:`numbered_pairs`, :func:`by_label` and :func:`labels_of`. Any stands for
 #: data frames and Series, which have no type in common.
@@ -64,12 +53,22 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
     elif isinstance(table, Result):
         table = planned_pairs(table, name)
     if not isinstance(table, Columns):
+        _refuse_matrix(table, name, _PAIRS, 2)
         if name == "conflicts" and _has_column(_frame_of(table), CONFLICT.role):
             reviewer, item = _conflicting(table, name)
         else:
             reviewer, item = _entries(table, name, (REVIEWER, ITEM), _PAIRS)
         table = _encoded(reviewer, item, name)
     return _spelled(table, name, spellings)
+
+
+def _refuse_matrix(table: Any, name: str, expected: str, size: int) -> None:
+    """Refuse a matrix of reviewers and items, and numbers that may be one or rows of ``size`` entries."""
+    dense = isinstance(table, np.ndarray) and table.ndim == 2 and table.dtype.kind in "biuf" and table.size
+    if hasattr(table, "tocoo") or (dense and (size == 3 or table.shape[1] != size or np.isin(table, (0, 1)).all())):
+        remedy = "name its lines, as in [(reviewers[j], items[i]) for j, i in numpy.argwhere(matrix)]; or, if each row "
+        remedy += f"is one of {size} entries, pass array.tolist()"
+        raise refused(name, expected, "a matrix without labels", remedy)
 
 
 def joined_pairs(first: Columns | None, second: Columns | None) -> Columns | None:
@@ -97,8 +96,7 @@ def _conflicting(table: Any, name: str) -> list[list[Any]]:
     barred = [row for row, cell in enumerate(cells) if meaning[cell]]
     if wrong is not None or (any(map(is_null, meaning)) and not barred):
         cells_found = "empty cells and no yes" if wrong is None else repr(wrong)
-        remedy = "drop the column if all are conflicts"
-        raise refused(name, f"yes or no in the column {flag.name}", cells_found, remedy)
+        raise refused(name, f"yes or no in the column {flag.name}", cells_found, "drop the column if all are conflicts")
     if len(barred) < len(cells):
         free = counted(len(cells) - len(barred), "row is", "rows are")
         warn(f"{name}: {free} no conflict by the column {flag.name}, left out; drop it to read all", ColumnWarning)
@@ -111,6 +109,7 @@ def numbered_pairs(table: Numbered, name: str, role: Role, spellings: Spellings 
         if table.score is None:
             raise refused(name, "a number for each pair", "a table of pairs without numbers")
         return _spelled(table, name, spellings)
+    _refuse_matrix(table, name, _TRIPLES, 3)
     reviewer, item, values = _entries(table, name, (REVIEWER, ITEM, role), _TRIPLES)
     return _spelled(replace(_encoded(reviewer, item, name), score=as_numbers(name, values)), name, spellings)
 
@@ -134,21 +133,20 @@ def _entries(table: Any, name: str, roles: Sequence[Role], expected: str) -> lis
     return [[row[place] for row in rows] for place in range(len(roles))]
 
 
-def by_label(table: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
+def by_label(table: Any, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
     """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs."""
     expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
     if name == "capacity" and isinstance(table, int):
         raise refused(name, expected, table, f"spare={table} is the same number for every reviewer")
+    # The default index of a Series may be labels, or none.
+    if _has_default_index(table):
+        index = f"the default index 0 to {len(table) - 1}"
+        raise refused(name, f"a Series indexed by {label.name}", index, "write frame.set_index(LABELS)[NUMBERS]")
     keys, values = _entries(table, name, (label, value), expected)
-    return dict(zip(_once(labels_in(keys, name, label, spellings), name, label), values, strict=True))
-
-
-def _once(labels: list[Any], name: str, role: Role) -> list[Any]:
-    """Return labels, none of which may stand twice."""
+    labels = labels_in(keys, name, label, spellings)
     if len(set(labels)) < len(labels):
-        message = f"{name}: {role.name} {first_repeated(labels)!r} stands twice; remove one of the two"
-        raise InputError(message)
-    return labels
+        raise InputError(f"{name}: {label.name} {first_repeated(labels)!r} stands twice; remove one of the two")
+    return dict(zip(labels, values, strict=True))
 
 
 def labels_of(
@@ -227,7 +225,9 @@ def _rows(table: Any, name: str, expected: str, size: int) -> list[Any]:
     rows = (table.tolist() if hasattr(table, "tolist") else list(table)) if several else [table]
     if not several or (size and not _are_rows(rows, size)):
         wrong = next((row for row in rows if not _are_rows([row], size)), rows[0])
-        raise refused(name, expected, repr(wrong))
+        alone = isinstance(wrong, Real) and several
+        remedy = "numbers alone may be in another order: give each its label, as by dict(zip(labels, numbers))"
+        raise refused(name, expected, repr(wrong), *([remedy] if alone else []))
     return rows
 
 
@@ -243,8 +243,7 @@ def _mapping_of(table: Any, name: str) -> Mapping[Any, Any] | None:
     if not _is_indexed(table):
         return None
     if not table.index.is_unique:
-        message = f"{name}: {table.index[table.index.duplicated()][0]!r} stands twice; remove one of the two"
-        raise InputError(message)
+        raise InputError(f"{name}: {table.index[table.index.duplicated()][0]!r} stands twice; remove one of the two")
     entries = dict(table.items())
     # The levels of an index may be in the order (item, reviewer).
     turned = [normalise(str(level)) in ITEM.names for level in table.index.names] == [True, False]
@@ -258,6 +257,10 @@ def is_frame(table: Any) -> bool:
 
 def _is_indexed(table: Any) -> bool:
     return hasattr(table, "index") and hasattr(table, "reset_index") and not hasattr(table, "columns")
+
+
+def _has_default_index(table: Any) -> bool:
+    return _is_indexed(table) and type(table.index).__name__ == "RangeIndex" and table.index.name is None
 
 
 def _frame_of(table: Any) -> Any:
@@ -275,15 +278,11 @@ def _has_column(frame: Any, role: Role) -> bool:
     return frame is not None and any(normalise(str(header)) in role.names for header in frame.columns)
 
 
-def _places(frame: Any, roles: Iterable[Role], name: str) -> list[int]:
-    wanted = [replace(role, required=True) for role in roles]
-    places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, prefix=None)
-    return [places[role.name] for role in wanted]
-
-
 def _columns(frame: Any, roles: Sequence[Role], name: str) -> list[list[Any]]:
     """Return the columns of a data frame in the order of roles; labels may not be null."""
-    columns = [frame.get_column(frame.columns[place]).to_list() for place in _places(frame, roles, name)]
+    wanted = [replace(role, required=True) for role in roles]
+    places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, prefix=None)
+    columns = [frame.get_column(frame.columns[places[role.name]]).to_list() for role in roles]
     for role, cells in zip(roles, columns, strict=True):
         if role.label:
             _refuse_null(cells, name, role.name)
@@ -347,83 +346,6 @@ def without_gone(reviews: Reviews, gone_ones: Any) -> Reviews:
     )
 
 
-class Order(NamedTuple):
-    """The labels of reviewers and items, and whether arrays may follow their order, on each side."""
-
-    reviewers: Sequence[Label]
-    items: Sequence[Label]
-    of_reviewers: bool = True
-    of_items: bool = True
-
-    @classmethod
-    def of(cls, source: Any, reviews: Reviews) -> Order:
-        """Return the order that arrays beside reviews follow, as the caller passed these."""
-        ordered = source is reviews or has_order(source)
-        return cls(reviews.reviewers, reviews.items, ordered, ordered)
-
-    @staticmethod
-    def warn_square(matrix: Any, name: str) -> None:
-        """Warn of a square matrix without labels, which may be turned; one that is symmetric needs no warning."""
-        size, n_columns = matrix.shape
-        if size != n_columns:
-            return
-        if hasattr(matrix, "nnz"):
-            is_symmetric = not (matrix.tocsr() != matrix.T.tocsr()).nnz
-        else:
-            is_symmetric = bool(((matrix == matrix.T) | ((matrix != matrix) & (matrix.T != matrix.T))).all())
-        if not is_symmetric:
-            warn(
-                f"{name}: a square matrix, {size} x {size}, read as reviewers x items; pass {name}.T if it is "
-                "items x reviewers, or a data frame with labels, which needs no question",
-                ColumnWarning,
-            )
-
-    def expect(self, matrix: Any, name: str) -> None:
-        """Refuse a matrix without labels that cannot follow the order, and warn of one that might be turned."""
-        if not (self.of_reviewers and self.of_items):
-            raise _without_order(name, "matrix")
-        wanted = len(self.reviewers), len(self.items)
-        if matrix.ndim != 2 or matrix.shape != wanted:
-            turned = matrix.shape == wanted[::-1]
-            fate = f"it is items x reviewers: pass {name}.T" if turned else "a row per reviewer and a column per item"
-            shape = " x ".join(map(str, matrix.shape))
-            raise refused(name, f"reviewers x items, {wanted[0]} x {wanted[1]}", shape, fate)
-        self.warn_square(matrix, name)
-
-    def numbered(self, table: Any, name: str) -> Any:
-        """Return numbers of pairs as they are, or as pairs where they are a matrix or a wide table.
-
-        >>> Order(["ann"], ["p1"]).numbered(np.array([[2.0]]), "cost").score.tolist()
-        [2.0]
-        """
-        dense = isinstance(table, np.ndarray) and table.ndim == 2 and table.dtype.kind in "biuf"
-        if dense and table.shape[1] == 3 and table.shape != (len(self.reviewers), len(self.items)):
-            dense = False  # rows of (reviewer, item, number)
-        if dense or hasattr(table, "tocoo") or is_wide(table):
-            return pairs_in(table, name, self, numbered=True)
-        return table
-
-
-def is_matrix(table: Any) -> bool:
-    """Whether it is a matrix over reviewers and items: sparse, boolean, of 0 and 1, or a wide table of pandas."""
-    if hasattr(table, "tocoo") or is_wide(table):
-        return True
-    if isinstance(table, list) and table and all(isinstance(row, list) for row in table):
-        return all(isinstance(entry, bool | np.bool_) for row in table for entry in row)
-    if not isinstance(table, np.ndarray) or table.ndim != 2:
-        return False
-    if table.dtype.kind == "b" or table.dtype.kind not in "iuf":
-        return bool(table.dtype.kind == "b")
-    # Rows of two entries may be pairs of labels.
-    if table.shape[1] == 2 and table.size and np.isin(table, (0, 1)).all():
-        message = (
-            "matrix: an array of 0 and 1 with two columns may be pairs of labels or a matrix of two items; pass "
-            "array.astype(bool), or a list of (reviewer, item)"
-        )
-        raise InputError(message)
-    return bool(table.shape[1] != 2)
-
-
 def is_wide(table: Any) -> bool:
     """Whether it is a wide table of pandas: its axes are named, or no column is named like a reviewer or an item."""
     if not hasattr(table, "reset_index") or not hasattr(table, "columns"):
@@ -438,54 +360,8 @@ def is_wide(table: Any) -> bool:
     return all(getattr(kind, "kind", "O") in "biuf" for kind in table.dtypes)
 
 
-def are_numbers(values: Any) -> bool:
-    """Whether it is one number per line without labels; a Series has labels, unless nobody set its index."""
-    if isinstance(values, list | tuple):
-        return bool(values) and all(isinstance(value, Real) for value in values)
-    if hasattr(values, "reset_index"):
-        index = values.index
-        return type(index).__name__ == "RangeIndex" and index.name is None and not hasattr(values, "columns")
-    if isinstance(values, str):
-        return False
-    dtype = getattr(values, "dtype", None)
-    numeric = getattr(dtype, "kind", "") in tuple("biuf") or bool(getattr(dtype, "is_numeric", bool)())
-    return numeric and len(np.shape(values)) == 1
-
-
-def pairs_in(table: Any, name: str, order: Order, *, numbered: bool = False) -> Columns:
-    """Return the True entries of a matrix over an order, or with ``numbered`` its numbers, as pairs."""
-    values: Any
-    if is_wide(table):
-        order, values = _turned(table, name, order)
-    else:
-        values = table.tocoo() if hasattr(table, "tocoo") else np.asarray(table)
-        order.expect(values, name)
-    if hasattr(values, "row"):
-        row = values.row.astype(np.int64)
-        column = values.col.astype(np.int64)
-        entry = np.asarray(values.data)
-    else:
-        row, column = (part.ravel() for part in np.indices(values.shape))
-        entry = values.ravel()
-    if numbered:
-        score = entry.astype(np.float64)
-        present = ~np.isnan(score)
-        return Columns(row[present], column[present], order.reviewers, order.items, score[present])
-    odd = entry[~np.isin(entry, (0, 1))]
-    if odd.size:
-        raise refused(name, "a matrix of True and False", odd[0], "pass matrix > threshold, or pairs")
-    present = entry.astype(bool)
-    return Columns(row[present], column[present], order.reviewers, order.items)
-
-
-def _without_order(name: str, what: str) -> InputError:
-    words = f"{what} without any, and rows and graphs have no order that it could follow"
-    remedy = "pass Reviews, whose order is reviews.reviewers and reviews.items, or a mapping, Series or data frame by"
-    return refused(name, "labels", words, f"{remedy} label")
-
-
-def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any]]:
-    """Return the labels and cells of a wide table as reviewers x items, by the names of its axes or its labels."""
+def pairs_of_wide(frame: Any, name: str, reviewers: Iterable[Label], items: Iterable[Label]) -> Columns:
+    """Return the numbers of a wide table as pairs; the names of its axes, or known labels, say how it is turned."""
     from reviewgraph.formats.memory import matrix_of_frame, rows_of_wide
 
     values, _ = matrix_of_frame(frame, name)
@@ -493,40 +369,24 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
     for labels in (rows, columns):
         if len(set(labels)) < len(labels):
             twice = first_repeated(labels)
-            message = f"{name}: {twice!r} stands twice among the labels; remove one of the two"
-            raise InputError(message)
+            raise InputError(f"{name}: {twice!r} stands twice among the labels; remove one of the two")
     side = rows_of_wide(frame)
     if side is None:
-        people = set(order.reviewers)
-        papers = set(order.items)
+        people = set(reviewers)
+        papers = set(items)
         as_it_is = bool(people.intersection(rows) and papers.intersection(columns))
         the_other = bool(people.intersection(columns) and papers.intersection(rows))
         if as_it_is == the_other:
             why = "both fit" if as_it_is else f"found rows {rows[:3]} and columns {columns[:3]}"
-            message = (
+            raise InputError(
                 f"{name}: expected labels that say whether rows are reviewers or items, {why}; name the axes, as by "
+                'frame.rename_axis(index="reviewer", columns="item")'
             )
-            message += 'frame.rename_axis(index="reviewer", columns="item")'
-            raise InputError(message)
         side = "reviewer" if as_it_is else "item"
-    return (Order(rows, columns), values) if side == "reviewer" else (Order(columns, rows), values.T)
-
-
-def numbers_in(numbers: Any, name: str, order: Order, *, of_items: bool) -> dict[Any, Any]:
-    """Return one number per line by label."""
-    sides = [("reviewer", order.reviewers, order.of_reviewers), ("item", order.items, order.of_items)]
-    (side, labels, in_order), (other, others, _) = sides[::-1] if of_items else sides
-    if hasattr(numbers, "reset_index"):
-        # The default index of a Series may be labels; as positions it would be in an order of its own.
-        strange = set(numbers.index).difference(labels)
-        if strange:
-            index = f"the default index 0 to {len(numbers) - 1}, of which {min(strange)} is no label"
-            raise refused(name, f"a Series indexed by {side}", index, "write frame.set_index(LABELS)[NUMBERS]")
-        return dict(numbers.items())
-    values = numbers.tolist() if hasattr(numbers, "tolist") else list(numbers)
-    if not in_order:
-        raise _without_order(name, "numbers")
-    if len(values) != len(labels):
-        why = f", as many as there are {other}s" if len(values) == len(others) else ""
-        raise refused(name, f"a number for each of the {len(labels)} {side}s", f"{len(values)}{why}")
-    return dict(zip(labels, values, strict=True))
+    if side == "item":
+        rows, columns = columns, rows
+        values = values.T
+    score = np.asarray(values, np.float64).ravel()
+    known = ~np.isnan(score)
+    reviewer, item = (codes.ravel()[known] for codes in np.indices(values.shape))
+    return Columns(reviewer, item, rows, columns, score[known])

@@ -1,13 +1,13 @@
 from .parts import LARGE as LARGE
+from .parts import ROWS as ROWS
 from .parts import LocalParts as LocalParts
 from .parts import Part as Part
+from .parts import PartedReviews as PartedReviews
 from .parts import Parts as Parts
+from .parts import TooLarge as TooLarge
 from .parts import Vectors as Vectors
 from .parts import borders as borders
 from .parts import copied as copied
+from .parts import joined as joined
 from .parts import mapped as mapped
 from .parts import only_scored as only_scored
-from .table import ROWS as ROWS
-from .table import PartedReviews as PartedReviews
-from .table import TooLarge as TooLarge
-from .table import joined as joined

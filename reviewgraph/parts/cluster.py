@@ -28,8 +28,7 @@ from reviewgraph.formats.columns import Origin, locate
 from reviewgraph.formats.files import cut
 from reviewgraph.parts.disk import BATCH, sorted_reviews
 from reviewgraph.parts.files import ROLES
-from reviewgraph.parts.parts import Answer, Part, Parts, Vectors, pieces
-from reviewgraph.parts.table import PartedReviews, opened
+from reviewgraph.parts.parts import Answer, Part, PartedReviews, Parts, Vectors, opened, pieces
 
 if TYPE_CHECKING:
     from reviewgraph._base.results import Progress

@@ -21,8 +21,7 @@ from reviewgraph.formats.columns import ITEM, REVIEWER, Origin
 from reviewgraph.formats.engine import engine_of
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
 from reviewgraph.parts.files import LABELS, Labels, Source
-from reviewgraph.parts.parts import LARGE, PIECE, LocalParts, Part, mapped, pieces
-from reviewgraph.parts.table import PartedReviews, opened
+from reviewgraph.parts.parts import LARGE, PIECE, LocalParts, Part, PartedReviews, mapped, opened, pieces
 from reviewgraph.table.rows import Duplicates, merge_duplicates, say_fulfilled, say_twice
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, SCORE, column
 from reviewgraph.formats.delimited import Delimited
 from reviewgraph.formats.engine import FLOATS, NULLS, TEXT, WHOLE, Engine, ParquetFile, quoted, refused, text_rows
 from reviewgraph.formats.files import LISTED, Problems, quote, quote_all
+from reviewgraph.formats.systems.system import Wanted
 from reviewgraph.formats.values import are_scores, missing_labels, read_scores, say_bad_score
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class Text:
             raise InputError(message)
         if len(head) == HEAD:
             head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
-        self.head = Delimited(name, head, ROLES, columns, lambda _: None)
+        self.head = Delimited(name, head, Wanted(ROLES, columns))
         if self.head.encoding != "utf-8-sig":
             raise _no_utf8(name)
         self.whole = copy(self.head)
@@ -215,17 +216,17 @@ class Text:
 
     def place(self, row: int) -> str:
         """Return how a message names a row, counted from 0."""
-        return self.whole.place(next(islice(self.whole.numbered_rows(Problems(), 0), row, None))[0])
+        return self.whole.place(next(islice(self.whole.numbered_rows(Problems()), row, None))[0])
 
     def _expect_whole(self) -> None:
         """Name the first rows that have another width than the header, reading as slowly as the standard library."""
         problems = Problems()
         width = len(self.header)
-        rows = self.whole.numbered_rows(problems, 0)
+        rows = self.whole.numbered_rows(problems)
         try:
             for line, cells in islice(((line, len(row)) for line, row in rows if len(row) != width), LISTED):
                 place = self.whole.place(line)
-                problems.add(0, line, f"{place}: expected {width} cells as in the header, found {cells}")
+                problems.add(line, f"{place}: expected {width} cells as in the header, found {cells}")
         except UnicodeDecodeError as error:
             raise _no_utf8(self.name) from error
         problems.raise_any()
@@ -325,7 +326,8 @@ class Source:
         count = int(self.engine.first(f"SELECT count(*) FROM rows WHERE {condition}")[0])
         first = f"SELECT file, row, written FROM rows WHERE {condition} ORDER BY row LIMIT {LISTED}"
         for file, row, written in self.engine.run(first):
-            problems.add(file, row, f"{self.place(row)}: {say(file, written)}")
+            problems.file = file
+            problems.add(row, f"{self.place(row)}: {say(file, written)}")
         problems.count += max(0, count - LISTED)
         return count
 

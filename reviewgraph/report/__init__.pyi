@@ -8,4 +8,4 @@ from .charts import tally as tally
 from .check import loads as loads
 from .check import not_counted as not_counted
 from .codes import Codes as Codes
-from .groups import grouping_of as grouping_of
+from .groups import map_of as map_of

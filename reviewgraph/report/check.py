@@ -23,10 +23,11 @@ from reviewgraph._base.page import (
 )
 from reviewgraph._base.text import LISTED, counted, listed, noun, percent, ranging
 from reviewgraph.graph.check import unreviewed
+from reviewgraph.graph.components import by_size
 from reviewgraph.graph.levels import Connected, level_named
 from reviewgraph.graph.precision import Assumptions
 from reviewgraph.report.charts import Bar, BarChart, chart, tally
-from reviewgraph.report.groups import MOST, grouping_of
+from reviewgraph.report.groups import MOST, groups_of, map_of
 from reviewgraph.report.rows import SHOWN, first_rows
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from reviewgraph.graph.components import Structure
     from reviewgraph.graph.connection import Connection
     from reviewgraph.graph.precision import Outlook
-    from reviewgraph.report.groups import Grouping
     from reviewgraph.table.reviews import Reviews
 
 
@@ -81,16 +81,17 @@ def page_of_parts(connection: Connection) -> Page:
     missing = connection.least_degrees_of_freedom
     level = None if connection.level is None else level_named(connection.level)
     papers = counted(reviews.n_items, "paper")
-    every = f"all {papers}" if reviews.n_items != 1 else papers
-    good: bool | None
-    verdict, summary, good = "Not comparable:", f"{papers}, in {counted(connection.pieces, 'island')}", False
-    if level is not None and level.compares:
-        verdict, summary, good = "Comparable:", f"{every}, {level.words.removeprefix('comparable').strip()}", True
-    if good and level is not None and level.name == Connected.name:
-        verdict, good = "Not comparable for certain:", False
+    good: bool | None = False
+    verdict = "Not comparable:"
+    summary = f"{papers}, in {counted(connection.pieces, 'island')}"
+    if level is not None and level.name == Connected.name:
+        verdict = "Not comparable for certain:"
         summary = f"{papers}, {level.words.removeprefix('comparable').strip()}"
-    if good and 0 < reviews.n_scored < reviews.n_reviews:
-        summary, good = f"{every}, once all reviews are in", None
+    elif level is not None and level.compares:
+        late = 0 < reviews.n_scored < reviews.n_reviews
+        good = None if late else True
+        verdict = "Comparable:"
+        summary = _all(papers, level.words.removeprefix("comparable").strip(), late=late)
     facts = [Fact("Reviews", sizes(reviews, reviews.n_scored))]
     if missing:
         facts.insert(0, Fact("Needed", f"at least {counted(missing, 'more review')}"))
@@ -134,15 +135,21 @@ def _verdict(report: Report) -> tuple[bool | None, str, str]:
         return None, "Not known:", f"{unlisted.which} are not in this file; these {reviews.n_items:,} are {level.words}"
     if not report.recovery_resilient:
         # A reviewer of one paper is no group, as in the section on groups.
-        group_sizes = grouping_of(report.structure).sizes.tolist()
+        group_sizes = groups_of(report.structure).sizes.tolist()
         how = level.words.removeprefix("comparable").strip()
         groups = f"{seen} in {counted(len(group_sizes), 'group')} ({_sizes_of(group_sizes)})"
         return False, "Not comparable for certain:", f"{groups}; comparable {how}"
     if broken:
         return False, "Comparable, but rules are broken:", "; ".join(broken)
-    when = "once all reviews are in" if late else "for certain"
     partial = reviews.origin.is_partial or late
-    return (None if partial else True), "Comparable:", f"all {seen}, {when}" if reviews.n_items != 1 else f"{seen}"
+    return (None if partial else True), "Comparable:", _all(seen, "for certain", late=late)
+
+
+def _all(papers: str, how: str, *, late: bool) -> str:
+    """Return that all papers are comparable, and how; a single one is comparable with nothing."""
+    if papers == counted(1, "paper"):
+        return papers
+    return f"all {papers}, {'once all reviews are in' if late else how}"
 
 
 def _seen(reviews: Reviews) -> str:
@@ -266,8 +273,8 @@ def _outlook(report: Report) -> list[Fact]:
         facts.append(Fact("If some fail", f"{still} with probability {percent(kept.probability)}"))
     critical = report.fragile
     if critical is not None and critical.holds and report.recovery_resilient:
-        some = critical.critical_reviewers.size
-        names = listed(first_labels(critical.reviews.reviewers, critical.critical_reviewers, LISTED + 1))
+        some = critical.critical_reviewer_codes.size
+        names = listed(first_labels(critical.reviews.reviewers, critical.critical_reviewer_codes, LISTED + 1))
         lost = names if some == 1 else f"any one of {counted(some, 'reviewer')}: {names}"
         facts.append(
             Fact("If one is lost", f"not comparable without {lost}" if some else "still comparable for certain")
@@ -298,11 +305,16 @@ def _some(labels: Sequence[Label], codes: IntArray, most: int = LISTED) -> str:
 
 
 def _groups(report: Report) -> list[Part]:
-    grouping = grouping_of(report.structure)
+    n_groups = int(groups_of(report.structure).order.size)
     parts: list[Part] = []
-    if len(grouping) > 1:
-        words = _map_words(grouping)
-        parts.append(Picture("groups", "The map of groups", words, grouping.map()))
+    if n_groups > 1:
+        shown = f"the {MOST} largest of {n_groups:,} groups" if n_groups > MOST else f"{n_groups} groups"
+        words = (
+            f"Reviewers of one group have their papers on one scale for certain. The map shows {shown} as circles, "
+            "each as large as its papers, and lines for papers that two groups share; a single shared paper does not "
+            "join them."
+        )
+        parts.append(Picture("groups", "The map of groups", words, map_of(report.structure)))
     missing = f"{counted(report.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     level = "none" if report.level is None else f"{report.level} ({level_named(report.level).term})"
     parts.append(
@@ -315,7 +327,7 @@ def _groups(report: Report) -> list[Part]:
     )
     if len(report.structure.connected) > 1:
         parts.append(_island_list(report.structure))
-    return [*parts, *([group_table(grouping)] if len(grouping) else [])]
+    return [*parts, *([group_table(report.structure)] if n_groups else [])]
 
 
 def _island_list(structure: Structure) -> Listed:
@@ -332,39 +344,21 @@ def _island_list(structure: Structure) -> Listed:
     return Listed("Islands that no review connects:", lines, LISTED)
 
 
-def _map_words(grouping: Grouping) -> str:
-    n = len(grouping)
-    hanging = int(grouping.hanging.sum())
-    shown = f"the {MOST} largest of {counted(n, 'group')}" if n > MOST else counted(n, "group")
-    sentences = [
-        f"Reviewers of one group have their papers on one scale for certain. The map shows {shown} as circles, each as "
-        "large as its papers, and lines for papers that two groups share; a single shared paper does not join them."
-    ]
-    if hanging:
-        by = counted(hanging, "group hangs", "groups hang")
-        papers = first_labels(grouping.structure.reviews.items, grouping.cut, LISTED + 1)
-        sentences.append(f"{by} by one paper alone (there the map would break: {listed(papers)}).")
-    return " ".join(sentences)
-
-
-def group_table(grouping: Grouping) -> Table:
-    """Return a row per group: its papers and reviewers, and how it is linked."""
-    reviews = grouping.structure.reviews
-    components = grouping.structure.doubly_connected
+def group_table(structure: Structure) -> Table:
+    """Return a row per group: its papers and reviewers, and its island."""
+    reviews = structure.reviews
+    components = structure.doubly_connected
+    groups = groups_of(structure)
     by_group = np.argsort(components.labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(components.sizes)])
-    members = [by_group[starts[component] : starts[component + 1]] for component in grouping.order.tolist()]
+    members = [by_group[starts[component] : starts[component + 1]] for component in groups.order.tolist()]
     columns = [
-        Column("group", list(range(1, len(grouping) + 1)), "number"),
-        Column("papers", grouping.sizes.tolist(), "number"),
-        Column("reviewers", components.sizes[grouping.order].tolist(), "number"),
-        Column("island", (grouping.piece + 1).tolist(), "number"),
-        Column("linked", grouping.linked, "choice"),
+        Column("group", list(range(1, groups.order.size + 1)), "number"),
+        Column("papers", groups.sizes.tolist(), "number"),
+        Column("reviewers", components.sizes[groups.order].tolist(), "number"),
+        Column("island", groups.island.tolist(), "number"),
         Column("who", [_names(reviews.reviewers, reviewers) for reviewers in members]),
-        Column(
-            "which papers",
-            [_names(reviews.items, components.covers[component]) for component in grouping.order],
-        ),
+        Column("which papers", [_names(reviews.items, components.covers[component]) for component in groups.order]),
     ]
     return Table("group-table", "Groups of two papers or more, the largest first", columns, "groups")
 
@@ -481,8 +475,8 @@ def _losses(report: Report) -> list[Part]:
         parts.append(Prose([where]))
     elif critical.holds:
         table = critical.reviews
-        people = critical.critical_reviewers
-        rows = critical.critical_reviews
+        people = critical.critical_reviewer_codes
+        rows = critical.critical_review_rows
         reviewers = [str(label) for label in first_labels(table.reviewers, people, people.size)]
         # Reviews in the order of the labels of their reviewers, then of their items.
         order = np.lexsort((ranks(table.items)[table.item[rows]], ranks(table.reviewers)[table.reviewer[rows]]))
@@ -546,11 +540,9 @@ def paper_table(report: Report) -> Table:
 def reviewer_table(report: Report) -> Table:
     """Return a row per reviewer: papers, scores, and the group."""
     reviews = report.reviews
-    grouping = grouping_of(report.structure)
-    components = report.structure.doubly_connected
-    number = grouping.number[components.labels]
+    structure = report.structure
+    number = groups_of(structure).number[structure.doubly_connected.labels]
     order = np.lexsort((places(reviews.reviewers), number, number == 0))  # who is in no group stands last
-    linked = np.array([*grouping.linked, "links nothing"], dtype=object)
     scored = np.bincount(reviews.reviewer[reviews.scored], minlength=reviews.n_reviewers)
     columns = [
         Column("reviewer", [reviews.reviewers[j] for j in order.tolist()]),
@@ -558,6 +550,6 @@ def reviewer_table(report: Report) -> Table:
         Column("scored", scored[order].tolist(), "number"),
         Column("not in yet", (reviews.loads - scored)[order].tolist(), "number"),
         Column("group", [entry or None for entry in number[order].tolist()], "number"),
-        Column("group is linked", linked[number[order] - 1].tolist(), "choice"),
+        Column("island", np.array(by_size(structure.connected))[order].tolist(), "number"),
     ]
     return Table("reviewers-table", "Reviewers, by group", columns, "reviewers")

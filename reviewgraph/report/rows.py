@@ -42,8 +42,8 @@ def first_rows(columns: Mapping[str, Sequence[Any]], total: int) -> list[Table]:
 def _column(name: str, values: list[Any]) -> Column:
     """Return a column of numbers, with two digits after the point unless all are whole, or of text."""
     known = [value for value in values if value is not None]
-    if not known or not all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
-        return Column(name, values)
-    digits = 0 if all(float(value).is_integer() for value in known) else 2
     is_label = name in ("item", "reviewer")
+    if not known or not all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
+        return Column(name, values, whole=not is_label)
+    digits = 0 if all(float(value).is_integer() for value in known) else 2
     return Column(name, values) if is_label else Column(name, values, "number", digits)

@@ -1,4 +1,3 @@
-from .forms import has_order as has_order
 from .forms import pairs_in as pairs_in
 from .reviews import Reviews as Reviews
 from .reviews import ReviewsLike as ReviewsLike

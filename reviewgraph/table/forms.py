@@ -197,17 +197,6 @@ def _advice(source: Any) -> str:
     return ""
 
 
-def has_order(source: Any) -> bool:
-    """Whether arrays can follow the order of its lines: of matrices and wide tables, not of rows, files and graphs.
-
-    >>> has_order(np.zeros((2, 2))), has_order([("ann", "p1")])
-    (True, False)
-    """
-    from reviewgraph.formats.memory import rows_of_wide
-
-    return is_matrix(source) or rows_of_wide(source) is not None
-
-
 def pairs_in(frame: Any, score: FloatArray | None = None, *, only: bool = True) -> Columns:
     """Read a column of reviewers and one of items, in the order of the rows, and scores that are passed beside them.
 
@@ -224,7 +213,7 @@ def pairs_in(frame: Any, score: FloatArray | None = None, *, only: bool = True) 
     roles = (REVIEWER, ITEM) if only or score is not None else (REVIEWER, ITEM, SCORE)
     notes = list[str]()
     try:
-        kept, unused = of_roles(frame, roles, {}, notes.append)
+        kept, unused = of_roles(frame, roles, notes.append)
         read = from_frame(kept, {})
     except InputError as error:
         raise InputError(str(error).replace(" of Reviews", "")) from error

@@ -17,7 +17,7 @@ import planner
 from reviewgraph import Reviews, Search
 from reviewgraph.cli import main
 from reviewgraph.graph import structure_of
-from reviewgraph.report import Codes, grouping_of
+from reviewgraph.report import Codes, map_of
 from tests.reviewgraph.report.browsing import expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
@@ -137,18 +137,17 @@ def test_who_is_asked_stands_there_with_loads_and_papers_those_for_most_first() 
 def test_the_map_links_the_groups_of_reviewers_to_those_of_their_papers() -> None:
     reviews = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(3) for j in range(2) for i in range(2)]
     table = Reviews([*reviews, ("r0", "p2", 1.0)])  # groups 0 and 1 share p2
-    grouping = grouping_of(structure_of(table))
-    where = {name.split(": ")[1].split(",")[0]: place for place, name in enumerate(grouping.map().names)}
+    structure = structure_of(table)
+    where = {name.split(": ")[1].split(",")[0]: place for place, name in enumerate(map_of(structure).names)}
     pairs = [("r4", "p0"), ("r2", "p5"), ("r5", "p2"), ("r4", "p5")]
     codes = np.array([(table.reviewers.index(j), table.items.index(i)) for j, i in pairs])
-    drawn = grouping.map(codes)
+    drawn = map_of(structure, codes)
     shared = len(drawn.names) + list(drawn.papers).index("p2")
     assert drawn.extra.tolist() == [
         [where["r4"], where["r0"]],
         [where["r2"], where["r4"]],
         [where["r4"], shared],
     ]
-    assert not drawn.hanging.any()
 
 
 def test_a_title_that_is_a_script_stays_text() -> None:

@@ -207,6 +207,14 @@ def test_several_files_may_have_different_fields(write, tmp_path):
         assert set(reviews.criteria) == {"Clarity", "novelty"}
 
 
+def test_fields_of_one_file_whose_names_differ_in_case_alone_stay_apart(write):
+    reviews = read_reviews(write("reviewer,item,score,Clarity,clarity\na,p,3,1,5\nb,p,4,2,6\n"))
+    assert {name: values.tolist() for name, values in reviews.criteria.items()} == {
+        "Clarity": [1, 2],
+        "clarity": [5, 6],
+    }
+
+
 # Exports of conference systems.
 
 EXPORTS = Path(__file__).parents[1] / "hotcrp/exports"
@@ -227,7 +235,7 @@ def test_all_downloads_of_hotcrp_have_the_fields_of_its_json(version):
                 expected[emails[one["rid"]], str(paper["pid"])] = (one.get("OveMer"), novelty, one.get("RevExp"))
     assert len(expected) > 80
     names = ("api-reviews.json", "batch-narrow.csv", "batch-wide.csv", "labconf-reviews.csv", "labconf-scores.csv")
-    for name in (*names, "labconf-rqc.json", "batch-wide-all.csv", "batch-narrow-all.csv"):
+    for name in (*names, "batch-wide-all.csv", "batch-narrow-all.csv"):
         reviews = read_reviews(folder / name)
         assert reviews.target in ("OveMer", "Overall merit")
         (novelty,) = reviews.criteria.values()

@@ -13,10 +13,10 @@ import pytest
 
 import planner
 from planner import assign
-from planner._plans.constraints import HEEDED as PLANNED
 from planner.assigning import HEEDED as ASSIGNED
 from reviewgraph import InputError, Reviews, Rules, check
 from reviewgraph.graph.check import HEEDED as CHECKED
+from reviewgraph.io import PlanRules
 from tests.bad_arguments import BAD
 from tests.planner.plans.checking import InvalidPlan, verify_plan
 
@@ -62,7 +62,7 @@ STATED: dict[str, dict[str, Any]] = {
 #: What takes rules, which of them, and a call.
 TAKERS: dict[str, tuple[tuple[str, ...], Any]] = {
     "check": (CHECKED, lambda **rules: check(CHAIN, **rules)),
-    "plan": (PLANNED, lambda **rules: planner.plan(CHAIN, **rules)),
+    "plan": (tuple(PlanRules.__annotations__), lambda **rules: planner.plan(CHAIN, **rules)),
     "assign": (ASSIGNED, lambda **rules: assign(AFFINITY, target="none", **rules)),
 }
 HEEDED = [(taker, name) for taker, (names, _) in TAKERS.items() for name in names]
@@ -120,6 +120,12 @@ def test_a_malformed_rule_is_refused_by_its_name(name):
             if name in names:
                 with pytest.raises(InputError):
                     call(rules=Rules(**{name: value}))
+
+
+@pytest.mark.parametrize(("name", "value"), [("load", "x"), ("min_load", -1), ("demand", True), ("load", [("ann",)])])
+def test_numbers_are_refused_before_rules_are_used(name, value):
+    with pytest.raises(InputError, match=f"^{name}: expected"):
+        Rules(**{name: value})
 
 
 def test_a_plan_is_held_to_rules_that_it_was_not_made_under():

@@ -113,11 +113,11 @@ def plan_case(rng: np.random.Generator) -> Case | None:
     words += ["--max-reviews", str(rng.integers(0, 4))] if rng.random() < 0.2 else []
     words += ["--max-per-item", str(rng.integers(1, 3))] if rng.random() < 0.2 else []
     words += ["--min-reviews", str(rng.integers(1, 3))] if rng.random() < 0.2 else []
-    if rng.random() < 0.2:
-        homes = [(who, f"home{rng.integers(0, 2)}") for who in reviewers]
-        words += ["--institutions", write("homes.csv", "reviewer,institution", homes)]
-    if rng.random() < 0.15:
-        words += ["--senior", write("senior.csv", "reviewer", [[who] for who in reviewers[:2]])]
+    rules = ["--at-most", "institution=1"] if rng.random() < 0.2 else []
+    rules += ["--at-least", "senior=1"] if rng.random() < 0.15 else []
+    people = [(who, f"home{rng.integers(0, 2)}", "no" if j > 1 else "yes") for j, who in enumerate(reviewers)]
+    if rules:
+        words += ["--reviewers", write("people.csv", "reviewer,institution,senior", people), *rules]
     if rng.random() < 0.15:
         words += [
             "--fixed",

@@ -79,10 +79,11 @@ class PlanQuestion(Question):
         least = self.number("--spare")
         usual = (0 if capacity else 99) if least is None else least
         self.spare = {who: stated.get(who, usual) for who in self.reviewers}
-        home = case.option("--institutions")
-        self.home = {row["reviewer"]: row["institution"] for row in read(home)} if home else {}
-        senior = case.option("--senior")
-        self.senior = {row["reviewer"] for row in read(senior)} if senior else None
+        people = read(case.option("--reviewers") or "none") if "--reviewers" in case.words else []
+        homes = people if "institution=1" in case.words else []
+        self.home = {row["reviewer"]: row["institution"] for row in homes}
+        seniors = {row["reviewer"] for row in people if row["senior"] == "yes"}
+        self.senior = seniors if "senior=1" in case.words else None
         cost, affinity = case.option("--cost"), case.option("--affinity")
         self.value = (
             {

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.labels import Label, encode
 from reviewgraph.formats.audit import rows, tables
 from reviewgraph.formats.audit.finding import FINDINGS as FINDINGS
-from reviewgraph.formats.audit.finding import Draft, Note
+from reviewgraph.formats.audit.finding import Draft
 from reviewgraph.formats.columns import Columns
-from reviewgraph.formats.files import quote, quote_all
+from reviewgraph.formats.files import Note, quote, quote_all
 from reviewgraph.formats.tables import Column, Numbers, by_row
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import IntArray
 
 
 class Audit:
-    """One audit of a table: the findings that the user accepts, and the listener to notes.
-
-    >>> Audit("placeholder")
-    Traceback (most recent call last):
-        ...
-    reviewgraph._base.errors.InputError: accept: expected names of findings, found 'placeholder'; there are
-    'repeated-header', 'summary-rows', 'status', 'placeholders', 'empty-reviewers', 'several-people',
-    'no-review-words', 'signed-zeros', 'ranks', 'repeated-pairs', 'exchanged-columns', 'positional-reviewers',
-    'mean-reviewers', 'mean-papers', 'lone-reviewers', 'unmatched-plans', 'constant-reviewers', 'crossed-labels',
-    'no-score-codes', 'date-labels', 'ranges'
-    """
+    """One audit of a table: the findings that the user accepts, and the listener to notes."""
 
     def __init__(
         self, accept: str | Iterable[str] = (), note: Note | None = None, words: Callable[[str], str] = str
@@ -94,8 +82,7 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
     def refuse(message: str) -> None:
         finding = message.partition("; --accept")[0]
         remedy = "a table read in batches is not corrected: correct the file, or read it without --stream"
-        message = f"{finding}: {remedy}"
-        raise InputError(message)
+        raise InputError(f"{finding}: {remedy}")
 
     # Labels that are whole numbers are not passed: nothing is looked for among them.
     reviewer_labels: list[Any] = list(reviewers) or [0]
@@ -109,7 +96,6 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
 
 
 def draft_of(columns: Columns) -> Draft:
-    """Return the rows of reviews that are read already."""
     size = columns.reviewer.size
     files = [file.file for file in columns.origin.files if file.scored is not None]
     score = None

@@ -11,23 +11,20 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import are_numbered
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
-from reviewgraph.formats.files import quote_all
+from reviewgraph.formats.files import Note, quote_all
 from reviewgraph.formats.people import words_of
 from reviewgraph.formats.tables import Column, Numbers, of_rows
 from reviewgraph.formats.values import parse_number
 
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-
-Note: TypeAlias = Callable[[str], object]
 Effect: TypeAlias = Literal["corrected", "noted", "asked"]
 
 
@@ -167,18 +164,12 @@ def texts_of(column: Column) -> list[str]:
 
 
 def with_values(column: Column, holds: Callable[[str], bool]) -> BoolArray:
-    """Return the rows whose text has a property, shape (rows,)."""
     return np.array([holds(text) for text in texts_of(column)], np.bool_)[column.codes]
 
 
 def quoted(column: Column, rows: BoolArray) -> str:
-    """Return the distinct cells of some rows, in quotes."""
     codes = np.unique(column.codes[rows]).tolist()
     return quote_all(sorted(str(column.values[code]) for code in codes), 6)
-
-
-def place_of_first(draft: Draft, rows: BoolArray) -> str:
-    return draft.place(int(draft.rows[np.flatnonzero(rows)[0]]))
 
 
 def with_name(draft: Draft, message: str) -> str:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from reviewgraph._base.arrays import BoolArray, FloatArray
 from reviewgraph._base.errors import DuplicateReview, InputError
 from reviewgraph._base.labels import is_null
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.finding import (
     Draft,
-    Note,
     asked,
     finding,
     numbers_of,
     overrule,
-    place_of_first,
     plain_name,
     quoted,
     texts_of,
@@ -27,7 +26,7 @@ from reviewgraph.formats.audit.finding import (
     with_values,
 )
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, naming, normalise
-from reviewgraph.formats.files import quote, terms
+from reviewgraph.formats.files import Note, quote, terms
 from reviewgraph.formats.people import (
     PHRASES,
     SUMMARY_WORDS,
@@ -37,14 +36,11 @@ from reviewgraph.formats.people import (
     may_hold_several,
     split_people,
     split_recurring,
+    unfolded,
     words_of,
 )
 from reviewgraph.formats.tables import Column, Numbers, of_rows
 from reviewgraph.formats.values import parse_flag, parse_moment, parse_number
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray
-
 
 # Rows that are no reviews.
 
@@ -353,7 +349,7 @@ def placeholders(draft: Draft, note: Note) -> Draft:
     if not dropped.any():
         return draft
     words = quoted(draft.reviewer, dropped)
-    rest = with_values(words_only, _is_initials)
+    rest = with_values(words_only, lambda text: 2 <= len(text) <= 3 and text.isalpha() and text.isupper())
     if (rest | dropped).all() and (rest & dropped).any() and np.unique(draft.reviewer.codes[rest & ~dropped]).size > 2:
         message = (
             f"{words} may be the initials of a reviewer, as the other labels are, or mean no one; "
@@ -361,26 +357,24 @@ def placeholders(draft: Draft, note: Note) -> Draft:
         )
         raise asked(draft, message, "empty-reviewers")
     if dropped.all():
-        message = (
+        raise InputError(
             f"{draft.name}: every reviewer is a placeholder ({words}), so who reviews what is not known; expected "
             "names, addresses or numbers of reviewers, one for each person"
         )
-        raise InputError(message)
     scored = int((dropped & draft.has_score()).sum())
     with_scores = f", {scored:,} of them with a score" if scored else ""
     then = f" ({words}); {overrule('placeholders')} reads each as a person"
     return draft.leave_out(dropped, "whose reviewer is a placeholder", note, also=with_scores, then=then)
 
 
-def _is_initials(label: str) -> bool:
-    return 2 <= len(label) <= 3 and label.isalpha() and label.isupper()
-
-
-def without_gaps(draft: Draft, note: Note) -> Draft:
-    return draft.leave_out(with_values(draft.reviewer, is_null), "which name no reviewer", note)
-
-
-@finding("asked", "refused, with their lines", accepted="they are left out and counted", if_accepted=without_gaps)
+@finding(
+    "asked",
+    "refused, with their lines",
+    accepted="they are left out and counted",
+    if_accepted=lambda draft, note: draft.leave_out(
+        with_values(draft.reviewer, is_null), "which name no reviewer", note
+    ),
+)
 def empty_reviewers(draft: Draft, note: Note) -> Draft:
     """Rows without a reviewer."""
     return draft
@@ -415,21 +409,17 @@ def several_people(draft: Draft, note: Note) -> Draft:
     scored = several & draft.has_score()
     if scored.any():
         message = (
-            f"{place_of_first(draft, scored)}: the reviewer {quoted(draft.reviewer, scored)} is several people with "
-            "one score; give each person a row with a score of their own, or say that they are one reviewer with "
-            f"{overrule('several-people')}"
+            f"{draft.place(int(draft.rows[scored.argmax()]))}: the reviewer {quoted(draft.reviewer, scored)} is "
+            "several people with one score; give each person a row with a score of their own, or say that they are one "
+            f"reviewer with {overrule('several-people')}"
         )
         raise InputError(with_name(draft, message))
     note(
         f"{draft.name}: {counted(int(several.sum()), 'cell')} with several reviewers split, as "
         f"{quoted(draft.reviewer, several)}; {overrule('several-people')} reads each cell as one reviewer"
     )
-    repeats = size[draft.reviewer.codes]
-    places = np.repeat(np.arange(draft.size), repeats)
-    names = [name for code in draft.reviewer.codes.tolist() for name in people[code] or [""]]
-    index = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    codes = np.array([index[name] for name in names], np.int64)
-    return replace(draft.part(places), reviewer=Column(codes, list(index)))
+    places, column, _ = unfolded(draft.reviewer, [names or [""] for names in people])
+    return replace(draft.part(places), reviewer=column)
 
 
 # Scores.

@@ -7,18 +7,15 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.text import counted, in_full
-from reviewgraph.formats.audit.finding import Draft, Note, asked, numbers_of, overrule, texts_of
+from reviewgraph.formats.audit.finding import Draft, asked, numbers_of, overrule, texts_of
 from reviewgraph.formats.audit.finding import finding as finding_of
-from reviewgraph.formats.files import quote, quote_all, terms
+from reviewgraph.formats.files import Note, quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
 #: All findings here are about the whole table.
 finding = partial(finding_of, of_rows=False)
@@ -594,13 +591,9 @@ def _gap(codes: IntArray, score: FloatArray, apart: float) -> tuple[float, float
         below = float(values[place])
         above = float(values[place + 1])
         crossing = (lowest <= below) & (highest >= above)
-        counts = [(score <= below).sum(), (score >= above).sum()]
-        # Two reviewers, or one with many scores, on each side, of several scores each.
-        if not crossing.any() and min(counts) >= _FEWEST_SCORES and _repeat(codes, score <= below, score >= above):
+        sides = [codes[score <= below], codes[score >= above]]
+        # Several scores on each side, three of them of one reviewer or paper: one score each tells no range.
+        most = [np.bincount(side).max(initial=0) for side in sides]
+        if not crossing.any() and min(map(len, sides)) >= _FEWEST_SCORES and min(most) >= 3:
             return below, above
     return None
-
-
-def _repeat(codes: IntArray, *sides: BoolArray) -> bool:
-    """Whether somebody has three scores on each side: one score each tells no range."""
-    return all(bool(np.bincount(codes[side]).max(initial=0) >= 3) for side in sides)

@@ -7,11 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewgraph._base.errors import refused
-from reviewgraph.formats.files import quote
 from reviewgraph.formats.systems.system import Export, Outgoing, Rule, System, Use, emails
 from reviewgraph.formats.tables import Grid, Line, Table, attribute, from_records, plain_tag, to_grid
-from reviewgraph.formats.values import parse_whole
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -47,10 +44,6 @@ def _scores(table: Table) -> Mapping[str, Sequence[str]]:
     return {"score": numbers} if numbers else {}
 
 
-def _conflicts(name: str, table: Table) -> Table | None:
-    return table if len(table.header) == 2 and table.header[0].lstrip("\ufeff ").startswith("#") else None
-
-
 def _listed(column: str, becomes: str, table: Table) -> Grid:
     """Return a row for each person whose address a column lists for a paper, without the star that marks contacts."""
     grid = to_grid(table)
@@ -62,21 +55,6 @@ def _listed(column: str, becomes: str, table: Table) -> Grid:
         if address
     )
     return Grid(grid.name, ["Paper ID", "Paper Title", becomes], records)
-
-
-def _suggested(table: Table) -> Grid:
-    """Return suggestions with affinities 1, 1/2, 1/3, ... by rank; of several for a pair the best counts."""
-    grid = to_grid(table)
-    best = dict[tuple[str, str], tuple[int, str]]()
-    cells = zip(grid.lines, *map(grid.column, ("Paper ID", "Reviewer Email", "Rank")), strict=True)
-    for line, paper, reviewer, cell in cells:
-        rank = parse_whole(cell)
-        if not rank:
-            place = f"{line.place}: Rank"
-            raise refused(place, "a whole number, 1 or more", quote(cell))
-        best[paper, reviewer] = min((rank, line.place), best.get((paper, reviewer), (rank, line.place)))
-    lines = (Line([*pair, str(1 / rank)], place) for pair, (rank, place) in best.items())
-    return Grid(grid.name, ["Paper ID", "Reviewer Email", "affinity"], lines)
 
 
 #: The reviewer of a submission without reviewers; an empty address is an error.
@@ -129,12 +107,7 @@ class CMT(System):
             (Use("bids", {"reviewer": ("Reviewer Email",)}),),
             ("paper_id", "reviewer_email", "bid", "paper_title|reviewer_name"),
         ),
-        Export(
-            "CMT's suggestions of reviewers",
-            (Use("affinities", reshape=_suggested),),
-            ("paper_id", "meta_reviewer_email", "reviewer_email", "rank"),
-            say="the first reviewer suggested for a paper has an affinity of 1, the second of 1/2, and so on",
-        ),
+        Export("CMT's suggestions of reviewers", (), ("paper_id", "meta_reviewer_email", "reviewer_email", "rank")),
         Export(
             "CMT's reviews",
             (Use("reviews", {"reviewer": ("Reviewer Email",)}, find=_scores), Use("papers")),
@@ -155,7 +128,9 @@ class CMT(System):
             "CMT's conflicts",
             (Use("conflicts"),),
             ("paper_id", "reviewer_email|meta_reviewer_email|senior_meta_reviewer_email"),
-            extract=_conflicts,
+            extract=lambda _, table: (
+                table if len(table.header) == 2 and table.header[0].lstrip("\ufeff ").startswith("#") else None
+            ),
         ),
         Export(
             "scores of the Toronto Paper Matching System",

@@ -11,7 +11,7 @@ from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import normalise
 from reviewgraph.formats.files import Members, quote, quote_all, terms
-from reviewgraph.formats.systems.system import Export, Rule, System, Use
+from reviewgraph.formats.systems.system import Export, Rule, System, Use, Wanted
 from reviewgraph.formats.tables import Grid, Line, Table, to_grid
 from reviewgraph.formats.values import parse_whole
 
@@ -72,7 +72,7 @@ def _table(members: Members, base: str) -> Grid:
     if inside is None:
         return Grid(base, (), ())
     name = f"{members.name}#{inside}"
-    table = Delimited(name, members[inside], (), {}, lambda message: None).leniently()
+    table = Delimited(name, members[inside], Wanted()).leniently()
     grid = to_grid(table)
     if not table.header[0].strip().isdecimal():
         missing = [column for column in _NEEDED[base] if grid.position(column) is None]
@@ -123,8 +123,7 @@ def _last_versions(grid: Grid) -> Grid:
     for line, version in zip(grid.lines, grid.column("version"), strict=True):
         value = parse_whole(version) if version.strip() else 0
         if value is None:
-            place = f"{line.place}: version"
-            raise refused(place, "a whole number", quote(version))
+            raise refused(f"{line.place}: version", "a whole number", quote(version))
         versions.append(value)
     keys = list(_rows(grid, "submission #", "member #", "reviewer email", "reviewer first name", "reviewer last name"))
     last: dict[tuple[str, ...], int] = {}

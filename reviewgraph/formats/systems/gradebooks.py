@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from os.path import commonprefix
 from statistics import median
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
@@ -25,12 +26,9 @@ from reviewgraph.formats.columns import (
 )
 from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import SUMMARY_WORDS, is_nobody, words_of
-from reviewgraph.formats.systems.system import Export, System, Use
+from reviewgraph.formats.systems.system import Export, System, Use, Wanted
 from reviewgraph.formats.tables import Grid, Line, Table, may_hold_scores, to_grid
 from reviewgraph.formats.values import MISSING, parse_fraction, parse_moment, parse_number
-
-if TYPE_CHECKING:
-    from reviewgraph.formats.systems.system import Wanted
 
 #: The subject of a row of a gradebook.
 STUDENT = Role(
@@ -159,11 +157,10 @@ def melted(table: Table, wanted: Wanted) -> Table | None:
     scored = [number for number, columns in reviews.items() if SCORE.name in columns]
     odd += [number for number in reviews if scored and number not in scored]
     if odd:
-        message = (
+        raise InputError(
             f"{table.name}: a row for each student and numbered columns, as in 'Grader 1', 'Grade 1': number {odd[0]} "
             f"lacks one of the two; found the columns {quote_all(table.header)}"
         )
-        raise InputError(message)
     grid = to_grid(table)
     people = [columns[REVIEWER.name] for columns in reviews.values()]
     chosen = named(grid.header, wanted.columns.get(REVIEWER.name, ""))
@@ -217,11 +214,6 @@ def _ask_people(grid: Grid, places: Sequence[int]) -> str:
 
 
 # A column of scores for each reviewer, or for each paper.
-
-
-def crossed(table: Table, wanted: Wanted) -> Table | None:
-    """Return a table with a column of scores for each reviewer or each paper as one row per review, if it is one."""
-    return cross(table, wanted.columns)
 
 
 def cross(table: Table, columns: Mapping[str, str]) -> Grid | None:
@@ -285,8 +277,8 @@ def _without_question(names: Sequence[str]) -> list[str]:
     """
     if len(names) < 2:
         return list(names)
-    before = _beginning(names)
-    after = _beginning([name[::-1] for name in names])[::-1]
+    before = commonprefix(list(names))  # noqa: RUF071 (letters are meant)
+    after = commonprefix([name[::-1] for name in names])[::-1]  # noqa: RUF071 (the same)
     shared = before.split(" ")[:-1]
     for size in range(len(shared), 0, -1):
         start = " ".join(shared[:size]) + " "
@@ -295,13 +287,6 @@ def _without_question(names: Sequence[str]) -> list[str]:
             return rest
     rest = [name.removesuffix(after).strip() for name in names]
     return rest if _RATES.search(after) and all(rest) else list(names)
-
-
-def _beginning(names: Sequence[str]) -> str:
-    first = min(names)
-    last = max(names)
-    size = next((place for place, char in enumerate(first) if char != last[place : place + 1]), len(first))
-    return first[:size]
 
 
 def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int], dict[str, str]]:
@@ -349,12 +334,11 @@ def _refuse_positions(grid: Grid, names: Sequence[str]) -> None:
         and match["after"]
     ]
     if len(positional) > 1:
-        message = (
+        raise InputError(
             f"{grid.name}: the columns {quote_all(positional)} number the reviewers of a row, and do not say who they "
             "are: give one row per review with a column of reviewers, or, if a number is the same person in all rows, "
             "name each column after the person, as in 'Ann - Style'"
         )
-        raise InputError(message)
 
 
 def _numbers(cells: Sequence[str]) -> dict[int, float]:
@@ -386,12 +370,11 @@ def _refuse_beyond(grid: Grid, numbers: Mapping[int, Mapping[int, float]]) -> No
     for place, scores in numbers.items():
         least = min(map(abs, scores.values()))
         if usual > 0 and least > _BEYOND * usual:
-            message = (
+            raise InputError(
                 f"{grid.name}: the numbers of the column {quote(grid.header[place])}, from {least:g}, are far beyond "
                 f"those of the others, up to {usual:g}: it can hold no scores of the same scale; delete the column, "
                 "or write all scores on one scale"
             )
-            raise InputError(message)
 
 
 def _unfolded(
@@ -473,12 +456,11 @@ def _labelled(
         first, second = map(is_criterion, parts)
         if first != second:
             return list(zip(*(parts[::-1] if first else parts), strict=True))
-    message = (
+    raise InputError(
         f"{grid.name}: the columns {quote_all(names, 3)} have two parts, and either may be the criterion; say which "
         f"score counts: {naming('', SCORE, parts[0][0])} if {quote(parts[1][0])} is a {_NOUN[across]}, "
         f"{naming('', SCORE, parts[1][0])} if {quote(parts[0][0])} is one"
     )
-    raise InputError(message)
 
 
 def _is_series(labels: Collection[str], stems: Collection[str] = ()) -> bool:
@@ -510,11 +492,10 @@ def say_wide(table: Table, columns: Mapping[str, str]) -> str:
     if reviews is None or len(labels) < 2:
         return ""
     if students and _is_series(labels):
-        message = (
+        raise InputError(
             f"{table.name}: the columns {quote_all(labels)} number the scores of a row, and do not say who gave them; "
             "expected one row per review, with a column of reviewers"
         )
-        raise InputError(message)
     return f"{table.name}: if each column holds the scores of one {_NOUN[across]}, say --format gradebook"
 
 
@@ -613,5 +594,10 @@ class Gradebook(System):
             ),
             shape=melted,
         ),
-        Export("a gradebook with a column for each reviewer or paper", (Use("reviews"),), shape=crossed, shy="name"),
+        Export(
+            "a gradebook with a column for each reviewer or paper",
+            (Use("reviews"),),
+            shape=lambda table, wanted: cross(table, wanted.columns),
+            shy="name",
+        ),
     )

@@ -38,7 +38,7 @@ _STATE = "paper_status"
 _NO_FIELDS = (
     *("sitename", "siteclass", "pid", "paper", "title", "decision", "review", "email", "round", "submitted_at", "vtag"),
     *("status", "rid", "rtype", "ordinal", "object", "version", "draft", "blind", "editable", "modified_at"),
-    *("modified_at_text", "user_rating", "ghost", "review_token", _STATE, *_PERSON),
+    *("modified_at_text", "user_rating", "ghost", "review_token", *_PERSON),
 )
 #: States of a review whose scores count; tables without the column hold submitted reviews only.
 _SUBMITTED = frozenset({"approved", "complete", "submitted"})
@@ -96,8 +96,8 @@ def _of_submitted(table: Table) -> Grid:
     else:
         return grid
     planned = sum(
-        blank and bool(who.strip()) and kind != _META and not _is_out(state)
-        for blank, who, kind, state in zip(draft, *map(grid.column, ("email", "rtype", _STATE)), strict=True)
+        blank and bool(who.strip()) and kind != _META
+        for blank, who, kind in zip(draft, *map(grid.column, ("email", "rtype")), strict=True)
     )
     no_fields = {number for number, name in enumerate(grid.header) if normalise(name) in _NO_FIELDS}
     lines = [
@@ -123,8 +123,7 @@ def _widened(table: Table) -> Grid:
     for line, name, data in zip(grid.lines, grid.column("field"), grid.column("data"), strict=True):
         key = tuple(line.cells[number] for number in kept)
         if name in fields.setdefault(key, {}):
-            message = f"{line.place}: the field {name!r} occurs twice in one review; export the reviews again"
-            raise InputError(message)
+            raise InputError(f"{line.place}: the field {name!r} occurs twice in one review; export the reviews again")
         fields[key][name] = data
         where.setdefault(key, line.place)
     names = [name for name in dict.fromkeys(name for known in fields.values() for name in known) if name]
@@ -139,30 +138,17 @@ def _from_json(name: str, content: Any) -> Grid | None:
     marks = {"reviewer_email", "reviewer", "rid"}
     if not reviews or not all("pid" in one and (one.get("object") == "review" or marks & set(one)) for one in reviews):
         return None
-    return _of_submitted(from_records(name, [_record(review, {}) for review in reviews], "review"))
-
-
-def _from_rqc(name: str, content: Any) -> Grid | None:
-    """Return the reviews of the file for reviewqualitycollector.org, and a row for each paper without reviews."""
-    papers = _papers_in(content)
-    if papers is None or not isinstance(content, dict):
-        return None
-    form = content["reviewform"] if isinstance(content.get("reviewform"), dict) else {}
-    fields = {uid: field for uid, field in form.items() if isinstance(field, dict)}
-    texts = {uid for uid, field in fields.items() if field.get("type") == "text"}
-    names = {uid: field["name"] for uid, field in fields.items() if field.get("name")}
-    records = []
-    for paper in papers:
-        reviews = [
-            {uid: value for uid, value in entry.items() if uid not in texts} for entry in objects(paper.get("reviews"))
-        ]
-        records += [{**_paper(paper), **_record(review, names)} for review in reviews] or [_paper(paper)]
-    return _of_submitted(_noting_state(from_records(name, records, "entry"), papers))
+    return _of_submitted(from_records(name, list(map(_record, reviews)), "review"))
 
 
 def _papers_from_json(name: str, content: Any) -> Grid | None:
     papers = _papers_in(content)
-    return None if papers is None else _noting_state(from_records(name, list(map(_paper, papers)), "paper"), papers)
+    if papers is None:
+        return None
+    grid = from_records(name, list(map(_paper, papers)), "paper")
+    if out := sum(_is_out(as_text(paper.get("status"))) for paper in papers):
+        grid.notes.append(f"{counted(out, 'paper is', 'papers are')} withdrawn or not submitted, and left out")
+    return grid
 
 
 def _authors(paper: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -184,32 +170,22 @@ def _people(of: Callable[[Mapping[str, Any]], Iterable[dict[str, str]]], name: s
 
 
 def _papers_in(content: Any) -> Sequence[Mapping[str, Any]] | None:
-    """Return the papers of a list of papers or of the file for reviewqualitycollector.org; None for other JSON."""
-    collected = isinstance(content, dict) and "hotcrp_version" in content
-    papers = objects(content.get("papers") if collected else content)
-    known = all(
-        "pid" in entry and (collected or entry.get("object") == "paper" or "error" in entry) for entry in papers
-    )
+    """Return the papers of a list of papers; None for other JSON."""
+    papers = objects(content)
+    known = all("pid" in entry and (entry.get("object") == "paper" or "error" in entry) for entry in papers)
     return papers if papers and known else None
 
 
 def _paper(paper: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a paper; one that the person who downloads may not see has an error, no status."""
     state = "unseen" if "error" in paper else as_text(paper.get("status"))
-    return {"paper": paper.get("pid"), "title": paper.get("title"), _STATE: state, "email": None}
+    return {"paper": paper.get("pid"), "title": paper.get("title"), _STATE: state}
 
 
-def _noting_state(grid: Grid, papers: Sequence[Mapping[str, Any]]) -> Grid:
-    out = sum(_is_out(as_text(paper.get("status"))) for paper in papers)
-    if out:
-        grid.notes.append(f"{counted(out, 'paper is', 'papers are')} withdrawn or not submitted, and left out")
-    return grid
-
-
-def _record(review: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a review by the names of its fields; a submitted one was submitted when it was last modified."""
+def _record(review: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a review by the names of its columns; a submitted one was submitted when it was last modified."""
     usual = {"pid": "paper", "reviewer_email": "email"}
-    record = {usual.get(key) or as_text(names.get(key, key)): value for key, value in review.items()}
+    record = {usual.get(key, key): value for key, value in review.items()}
     submitted = as_text(review.get("status", "complete")).casefold() in _SUBMITTED
     return record | {"submitted_at": review.get("modified_at") if submitted else None}
 
@@ -237,7 +213,6 @@ _NO_META_ROW = Rule("reviewtype", lambda kind: not re.fullmatch("meta(review)?",
 _CLEARED = Rule("action", lambda action: action.strip().casefold() != "clearreview")
 _ASSIGNED = Rule("action", lambda action: not _NO_REVIEW.fullmatch(action.strip()), "action assigns no review")
 #: The same in JSON and lists of papers.
-_REVIEWED = Rule("email", lambda email: bool(email.strip()))
 _NO_META_TYPE = Rule("rtype", lambda kind: kind != _META, means="meta")
 _THERE = Rule(_STATE, lambda state: not _is_out(state), means="out")
 _SHOWN = Rule(_STATE, lambda state: state != "unseen", means="unseen")
@@ -399,10 +374,8 @@ class HotCRP(System):
             unlisted=_unlisted("papers that nobody reviews"),
         ),
         in_json(
-            "HotCRP's papers and submitted reviews",
-            _from_rqc,
-            Use("reviews", _EMAIL, (_THERE, _SHOWN, _NO_META_TYPE, _REVIEWED), members=_INSIDE_TYPE, tells=True),
-            lists=_NUMBER,
+            "HotCRP's rqc.json, in whose place the JSON of its API (GET /reviews) is read",
+            lambda name, content: Grid(name, (), ()) if "hotcrp_version" in content else None,
         ),
         in_json("HotCRP's papers", _papers_from_json, Use("papers", rules=(_THERE, _SHOWN))),
         in_json(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph._base.storing import csv_text
@@ -17,8 +18,6 @@ from reviewgraph.formats.systems.pretalx import Pretalx
 from reviewgraph.formats.systems.system import PLAIN, Outgoing, System
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from reviewgraph._base.labels import Label
 
 

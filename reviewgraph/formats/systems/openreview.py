@@ -141,11 +141,10 @@ def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: 
         return None
     runs = sorted({str(edge.get("label")) for edge in edges if "proposed_assignment" in _invitations(edge)})
     if len(runs) > 1:
-        message = (
+        raise InputError(
             f"{name}: proposed assignments of {len(runs)} runs of the matcher ({quote_all(runs, 6)}); keep the edges "
             "of one, for example client.get_all_edges(invitation=..., label=...)"
         )
-        raise InputError(message)
     records = [
         {
             head: edge["head"],
@@ -311,8 +310,7 @@ class OpenReview(System):
         if outgoing.label is not None and invitation.endswith(_DEPLOYED):
             expected = f"no label under the invitation {invitation}, whose edges have none"
             remedy = f"leave --label out, or name the invitation that ends in {_PROPOSED}"
-            place = f"to {self.name}"
-            raise refused(place, expected, repr(outgoing.label), remedy)
+            raise refused(f"to {self.name}", expected, repr(outgoing.label), remedy)
         label = outgoing.label or ((outgoing.stage or LABEL) if invitation.endswith(_PROPOSED) else None)
         end = {} if label is None else {"label": label}
         weights = outgoing.weights or [WEIGHT] * len(outgoing.pairs)

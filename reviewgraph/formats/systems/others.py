@@ -123,10 +123,6 @@ _VALUES = ("rating", "number", "choices", "text")
 _CANCELLED = Rule("was_cancelled", lambda cell: cell != "true", why="annotation was skipped")
 
 
-def _person(entry: Any) -> str:
-    return as_text(entry.get("email") or entry.get("id") if isinstance(entry, dict) else entry)
-
-
 def _annotations(name: str, content: Any) -> Grid | None:
     """Return a row for each annotation of each task, with a column for each of its questions."""
     tasks = objects(content)
@@ -142,9 +138,12 @@ def _annotations(name: str, content: Any) -> Grid | None:
                 values = [value[kind] for kind in _VALUES if kind in value] if isinstance(value, dict) else []
                 if values:
                     answers.setdefault(as_text(answer.get("from_name") or answer.get("type")), values[0])
+            person = annotation.get("completed_by")
+            if isinstance(person, dict):
+                person = person.get("email") or person.get("id")
             record = {
                 "item": as_text(task.get("id", data.get("id", data.get("text")))),
-                "reviewer": _person(annotation.get("completed_by")),
+                "reviewer": as_text(person),
                 "title": data.get("title") or data.get("text"),
                 "was_cancelled": bool(annotation.get("was_cancelled")),
             }

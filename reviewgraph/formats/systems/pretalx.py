@@ -26,7 +26,6 @@ _DECIDED = ("accepted", "confirmed", "rejected")
 
 
 def is_code(label: str) -> bool:
-    """Return whether a label may be the code of a proposal or a person."""
     return bool(_CODE.fullmatch(label.strip()))
 
 

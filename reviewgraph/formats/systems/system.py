@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from reviewgraph._base.errors import InputError, refused
 from reviewgraph._base.storing import FileRead, LeftOut
 from reviewgraph._base.text import Detail, counted, listed, shortened
 from reviewgraph.formats.columns import ITEM, SCORE, Role, Tally, Unlisted, named, naming, normalise, recognised
-from reviewgraph.formats.files import Problems, cut, quote, quote_all
+from reviewgraph.formats.files import Note, Problems, cut, quote, quote_all
 from reviewgraph.formats.tables import (
     Aside,
     Column,
@@ -164,7 +165,6 @@ class Outgoing:
         return reviewers
 
     def part(self, rows: Sequence[int]) -> Outgoing:
-        """Return some of the reviews."""
         columns = {name: [column[row] for row in rows] for name, column in self.columns.items()}
         weights = None if self.weights is None else [self.weights[row] for row in rows]
         return replace(self, columns=columns, weights=weights)
@@ -181,8 +181,7 @@ class Accepted(NamedTuple):
         """Refuse labels that a system would not accept, or mistake for something else."""
         unfit = [label for label in dict.fromkeys(map(str, labels)) if not self.fits(label)]
         if unfit:
-            place = f"to {system}"
-            raise refused(place, self.words, f"{len(unfit)} other: {listed(unfit, 3)}", self.remedy)
+            raise refused(f"to {system}", self.words, f"{len(unfit)} other: {listed(unfit, 3)}", self.remedy)
 
 
 ANY = Accepted(lambda label: True, "labels", "")
@@ -238,7 +237,6 @@ class System:
         return outgoing.part([row for row, here in enumerate(taken) if here]) if left else outgoing, left
 
     def expect_taken(self, outgoing: Outgoing) -> None:
-        """Refuse labels that the system would not accept, or mistake for something else."""
         self.reviewers.expect(outgoing.columns["reviewer"], self.name)
         self.items.expect(outgoing.columns["item"], self.name)
 
@@ -262,7 +260,6 @@ _BARE = re.compile(r"(?:AnonReviewer[0-9]+|Reviewer_(?=[0-9]*[A-Za-z])[A-Za-z0-9
 
 
 def is_alias(label: str) -> bool:
-    """Return whether a label is a signature for one paper only."""
     return bool(_OF_PAPER.fullmatch(label.strip()))
 
 
@@ -302,14 +299,13 @@ def refuse_aliases(columns: Sequence[tuple[str, Column]]) -> None:
             aliases = bare
         if aliases:
             ends = listed(("/".join(label.strip().split("/")[-2:]) for label in aliases), 3)
-            message = (
+            raise InputError(
                 f"{name}: {counted(len(aliases), 'reviewer is a signature', 'reviewers are signatures')} that "
                 f"{'changes' if len(aliases) == 1 else 'change'} from paper to paper ({ends}), so who "
                 "reviewed several papers cannot be told. Give the groups as well, which say who stands behind them "
                 '(a JSON file of client.get_all_groups(prefix="VENUE/Submission")), or check the file of assignments '
                 "instead; to count each signature as a reviewer, name its column with --columns reviewer=NAME"
             )
-            raise InputError(message)
 
 
 # Recognition of exports.
@@ -330,13 +326,22 @@ _WHY = {
 class Wanted(NamedTuple):
     """The request of a caller who opens a file."""
 
-    systems: Collection[System]  #: The systems that it may be from.
-    roles: Sequence[Role]  #: The columns.
-    columns: Mapping[str, str]  #: The user's names for them.
-    kind: str | None  #: What the file is to serve for; None where any will do.
+    roles: Sequence[Role] = ()  #: The columns.
+    columns: Mapping[str, str] = MappingProxyType({})  #: The user's names for them.
+    note: Note = lambda message: None  #: Called with notes on the file for the user.
+    kind: str | None = None  #: What the file is to serve for; None where any will do.
     #: The name of the system that it is from, or :data:`PLAIN`; None to recognise it by content.
-    format: str | None
-    note: Callable[[str], object]  #: Called with notes on the file for the user.
+    format: str | None = None
+    systems: Collection[System] = ()  #: The systems that it may be from.
+
+    def completed_by(self, cells: Sequence[str]) -> bool:
+        """Return whether a row names all columns that are needed; never where none are."""
+        required = [role for role in self.roles if role.required]
+        return bool(required) and recognised(cells, required, self.columns) == len(required)
+
+    def knows(self, cells: Sequence[str]) -> bool:
+        """Return whether a row is the header of an export."""
+        return any(export.fits(cells) for export in self.exports("table"))
 
     def exports(self, container: str) -> Iterator[Export]:
         for system in self.systems:
@@ -366,8 +371,7 @@ def recognise(table: Table, wanted: Wanted) -> Table:
                 tables[export] = changed
     if tables:
         return _taken(table.name, tables, wanted)
-    required = [role for role in wanted.roles if role.required]
-    complete = recognised(table.header, required, wanted.columns) == len(required)
+    complete = wanted.completed_by(table.header) or not any(role.required for role in wanted.roles)
     lines = _lines(table) if wanted.format not in (None, PLAIN) or not complete else None
     headerless = extract("lines", table.name, lines, wanted) if lines else None
     if headerless is None and wanted.format not in (None, PLAIN):
@@ -414,9 +418,7 @@ def _taken(name: str, tables: Mapping[Export, Table], wanted: Wanted) -> Table:
 class Recognised(Wrapped):
     """A table of a recognised system: its columns by role are known, and only rows that count are read."""
 
-    def __init__(
-        self, table: Table, export: Export, use: Use, note: Callable[[str], object], user_columns: Mapping[str, str]
-    ) -> None:
+    def __init__(self, table: Table, export: Export, use: Use, note: Note, user_columns: Mapping[str, str]) -> None:
         super().__init__(table)
         self.export = export
         self.use = use
@@ -446,7 +448,7 @@ class Recognised(Wrapped):
         self.is_read = False
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
-    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+    def read(self, positions: Sequence[int], problems: Problems) -> Rows:
         import numpy as np
 
         if self.is_read:
@@ -455,12 +457,12 @@ class Recognised(Wrapped):
             again.is_read = False
             again.left = []
             again.note = lambda _: None
-            return again.read(positions, problems, file)
+            return again.read(positions, problems)
         self.is_read = True
         asked = [*self.use.rules, *([self.use.members] if self.use.members else [])]
         rules = [(rule, places[0]) for rule in asked if (places := named(self.header, rule.column))]
         counted_in = named(self.header, self.use.tally[0])[:1] if self.use.tally else []
-        rows = self.table.read([*positions, *(place for _, place in rules), *counted_in], problems, file)
+        rows = self.table.read([*positions, *(place for _, place in rules), *counted_in], problems)
         if rules and rules[-1][0] is self.use.members:
             inside = _passing(rules.pop()[0], rows.columns[len(positions) + len(rules)])
             self.members = [of_rows(column, np.flatnonzero(inside)) for column in rows.columns[: len(positions)]]
@@ -540,24 +542,7 @@ def filled(cells: Iterable[str]) -> int:
     return len({cell.strip() for cell in cells} - {""})
 
 
-def is_complete(cells: Sequence[str], roles: Sequence[Role], columns: Mapping[str, str]) -> bool:
-    """Return whether a row names all columns that are needed; never where none are."""
-    required = [role for role in roles if role.required]
-    return bool(required) and recognised(cells, required, columns) == len(required)
-
-
-def is_known(cells: Sequence[str], exports: Iterable[Export]) -> bool:
-    return any(export.fits(cells) for export in exports)
-
-
-def find_header(
-    rows: Sequence[Sequence[str]],
-    roles: Sequence[Role],
-    columns: Mapping[str, str],
-    exports: Sequence[Export] = (),
-    *,
-    bare: bool = True,
-) -> int:
+def find_header(rows: Sequence[Sequence[str]], wanted: Wanted, *, bare: bool = True) -> int:
     """Return the place of the header among the first rows of a table, which are not empty.
 
     It is the row with most of the names looked for. Labels such as "Grader 1" below a complete header are none, nor
@@ -565,13 +550,13 @@ def find_header(
     none, either.
     """
     first = next((place for place, cells in enumerate(rows) if filled(cells) > 1), 0)
-    if is_complete(rows[first], roles, columns) and not columns:
+    if wanted.completed_by(rows[first]) and not wanted.columns:
         return first
     merits = [
         (
-            sum(normalise(name) in {*map(normalise, cells)} for name in columns.values() if name.strip()),
-            is_complete(cells, roles, columns) or is_known(cells, exports),
-            recognised(cells, roles, columns),
+            sum(normalise(name) in {*map(normalise, cells)} for name in wanted.columns.values() if name.strip()),
+            wanted.completed_by(cells) or wanted.knows(cells),
+            recognised(cells, wanted.roles, wanted.columns),
             filled(cells) > 1,
         )
         for cells in rows
@@ -624,18 +609,17 @@ def join_rows(top: Sequence[str], below: Sequence[str]) -> list[str] | None:
     ]
 
 
-def refuse_lower_table(table: Table, roles: Sequence[Role], columns: Mapping[str, str]) -> None:
+def refuse_lower_table(table: Table, wanted: Wanted) -> None:
     """Refuse a table without the columns that are needed if one with them begins further down in its file."""
-    if table.source is not None or is_complete(table.header, roles, columns):
+    if table.source is not None or wanted.completed_by(table.header):
         return
-    lower = next((line for line in table.rows_below() if is_complete(line.cells, roles, columns)), None)
+    lower = next((line for line in table.rows_below() if wanted.completed_by(line.cells)), None)
     if lower is not None:
-        message = (
+        raise InputError(
             f"{table.name}: there are several tables in it, and the first has the columns {quote_all(table.header)}; "
             f"the one with {quote_all(filter(str.strip, lower.cells))} begins at {lower.place}: save that one as a "
             "file of its own"
         )
-        raise InputError(message)
 
 
 #: Columns of comparisons of two papers, by normalised names without "id" and "name" at their ends.
@@ -645,23 +629,22 @@ _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _COMPARED = ("model", "item", "paper", "response", "option", "project", "team", "answer", "image")
 
 
-def refuse_pairs(table: Table, roles: Sequence[Role], columns: Mapping[str, str]) -> None:
+def refuse_pairs(table: Table, wanted: Wanted) -> None:
     """Refuse comparisons of pairs, which are no scores."""
-    if table.source is not None or ITEM.name in columns:
+    if table.source is not None or ITEM.name in wanted.columns:
         return
     plain: dict[str, str] = {}
     for name in table.header:
         plain.setdefault(normalise(name).removesuffix("_id").removesuffix("_name"), name)
     # Columns that name no kind of papers, as a and b, may be anything beside papers.
-    kinds = [f"{kind}_" for kind in _COMPARED] + ([] if is_complete(table.header, roles, columns) else [""])
+    kinds = [f"{kind}_" for kind in _COMPARED] + ([] if wanted.completed_by(table.header) else [""])
     sides = [({f"{kind}{one}"}, {f"{kind}{other}"}, _VERDICTS) for kind in kinds for one, other in _SIDES]
     for groups in (_WINNERS, *sides):
         names = [plain[name] for group in groups for name in sorted(group & plain.keys())[:1]]
         if len(names) == len(groups):
-            message = (
+            raise InputError(
                 f"{table.name}: the columns {quote_all(names)} compare two papers with each other. Comparisons of "
                 "pairs are not read: expected one row per review, with the score of one paper. Bradley-Terry models, "
                 "as in the Python library choix, are for pairs. If a column holds the papers all the same, name it "
                 f"with {naming('', ITEM)}"
             )
-            raise InputError(message)

@@ -18,9 +18,9 @@ cdef class Blocks:
     cpdef int64_t add(self, int64_t reviewer, int64_t thing) except -1 nogil
     cpdef int64_t enter(self, int64_t review) except -1 nogil
     cpdef void undo(self, int64_t until) noexcept nogil
-    cpdef void enter_rows(self)
     @cython.locals(joined=cython.bint)
-    cdef int64_t enter_row(self, int64_t low, int64_t high) except -1 nogil
+    cpdef void enter_rows(self)
+    cdef int64_t enter_row(self, int64_t low, int64_t high, bint joined) except -1 nogil
     cdef int64_t meet(self, int64_t block, int64_t thing) noexcept nogil
     cpdef int64_t root_of(self, int64_t reviewer) noexcept nogil
     cpdef int64_t bringer(self, int64_t block, int64_t thing) noexcept nogil

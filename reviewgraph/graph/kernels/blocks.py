@@ -178,22 +178,29 @@ class Blocks:
         """Enter all reviews, which are sorted by reviewer, and close the blocks."""
         with cython.nogil:
             low = 0
+            joined = False
             while low < self.size:
                 high = low + 1
                 while high < self.size and self.reviewer[high] == self.reviewer[low]:
                     high += 1
-                self.enter_row(low, high)
+                # Where the last row joined a block, most are of one: the first of its reviews that is met suffices.
+                self.enter_row(low, high, joined)
+                joined = self.fellow[self.reviewer[low]] != self.reviewer[low]
                 low = high
 
-    def enter_row(self, low: int, high: int) -> None:
-        """Enter the reviews from ``low`` to ``high`` of a reviewer without others, and close the blocks."""
+    def enter_row(self, low: int, high: int, joined: bool) -> None:
+        """Enter the reviews from ``low`` to ``high`` of a reviewer without others, and close the blocks.
+
+        All at once, unless the row is expected to join a block, or has ``joined`` one.
+        """
         block = self.reviewer[low]
         weight = 0
         for review in range(low, high):
             weight += self.degree[self.item[review]]
         self.scans += 1
         self.seen[block] = self.scans
-        joined = False
+        # A row with a hub, an item of very many reviews, need not meet all their blocks: its reviews enter one by one.
+        joined = joined or weight > 10 * (high - low) * (high - low)
         for review in range(low, high):
             self.compared += 1
             heed(self.compared)
@@ -205,10 +212,6 @@ class Blocks:
             self.cover(block, review)
             self.add_to_lists(block, review)
             self.note(4 * review + ENTERED)
-            # An item with many more reviews than the others of the row is compared by way of these, by hash.
-            if self.degree[thing] > 4 * (weight - self.degree[thing]):
-                self.wait(review)
-                continue
             other = self.meet(block, thing)
             if other >= 0:
                 joined = True

@@ -32,7 +32,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_people_from_the_files_of_an_assignment() -> None:
-    words = ("--affinity", "affinity.csv", "--institutions", "people.csv", "--min-reviews", "2", "-o", "plan.csv")
+    words = (
+        "--affinity",
+        "affinity.csv",
+        "--reviewers",
+        "people.csv",
+        "--at-most",
+        "institution=1",
+        "--min-reviews",
+        "2",
+        "-o",
+        "plan.csv",
+    )
     found = run(*words)
     assert found.exit_code == 0, found.stderr
     assert "people.csv: 1 of 4 reviewers is not in the reviews; left out (reviewer 'dan')" in found.stderr
@@ -65,11 +76,11 @@ def test_bids_of_the_systems_choose_among_plans_and_a_conflict_is_one(system: st
 def test_seniors_and_the_willing() -> None:
     # Dan, who reviewed nothing, is willing; Ann and Dan are senior, and nobody senior has papers 3 and 4.
     Path("willing.csv").write_text("reviewer,willing\nann,no\nbob,yes\ndan,yes\n")
-    found = planned("--senior", "people.csv", "--willing", "willing.csv")
+    found = planned("--reviewers", "people.csv", "--at-least", "senior=1", "--willing", "willing.csv")
     assert {who for who, _ in found} <= {"bob", "dan"}
     assert {("dan", "p3"), ("dan", "p4")} <= set(found)
     note = "willing.csv: 1 reviewer is in no review; emergency reviewers"
-    assert note in run("--senior", "people.csv", "--willing", "willing.csv").stderr
+    assert note in run("--willing", "willing.csv").stderr
 
 
 RULED = "reviewer,institution,senior,region\nann,X,yes,A\nbob,X,no,B\ncleo,Y,,A;B\ndan,Z,yes,C\neve,W,,C\n"

@@ -13,9 +13,9 @@ import planner
 from planner import Plan
 from planner._plans import lower_bounds
 from planner._plans import lower_bounds as claims
-from planner._plans.check import rules_of
 from planner._plans.outcome import PlanStatus
 from planner._plans.target import Bound
+from planner.verifying import plain_rules
 from reviewgraph import Reviews, Search
 from reviewgraph._base import Clock
 from reviewgraph._verify import bounds
@@ -164,9 +164,9 @@ def test_what_a_flow_crosses_is_no_more_than_what_a_cut_keeps(seed: int) -> None
 @examples(24)
 def test_pairs_and_loads_of_the_verifier_are_those_of_brute_force(case: Case) -> None:
     plan = planner.plan(case.reviews, search=Search(time_limit=5), **case.options)
-    own, table = Verified(rules_of(plan), plan.target), plan.constraints.reviews
+    own, table = Verified(plain_rules(plan.constraints), plan.target), plan.constraints.reviews
     _, _, allowed, spare, room, _ = case.naive()
     allowed = [(j, i) for j, i in allowed if room[i] > 0]
-    assert sorted((table.reviewers[int(j)], table.items[int(i)]) for j, i in own.rules.open_pairs()) == sorted(allowed)
-    for j, label in enumerate(table.reviewers):
-        assert own.rules.takes(str(j)) == min(spare[label], sum(pair[0] == label for pair in allowed))
+    assert sorted(own.rules.open_pairs()) == sorted((str(j), str(i)) for j, i in allowed)
+    for label in table.reviewers:
+        assert own.rules.takes(str(label)) == min(spare[label], sum(pair[0] == label for pair in allowed))

@@ -167,7 +167,7 @@ def test_the_verifier_counts_people_by_itself() -> None:
     verify_plan(plan)
     table, who = plan.constraints.reviews, plan.constraints.people
     together = people(table, Rules(institutions=dict.fromkeys(table.reviewers, "X")))
-    with pytest.raises(InvalidPlan, match="one more than reviewer of institution X allows"):
+    with pytest.raises(InvalidPlan, match="one more than --at-most institution=1 allows"):
         verify_plan(forged(plan, people=together))
     with pytest.raises(InvalidPlan, match="is below the minimum affinity"):
         verify_plan(forged(plan, cost=replace(plan.constraints.cost, floor=0.5)))

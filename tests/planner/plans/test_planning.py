@@ -269,7 +269,7 @@ def tampered() -> Iterator[tuple[Plan, str]]:
         yield replace(plan, status="budget_exhausted", explanation=("no",)), "is reached"
         yield replace(plan, status="infeasible", explanation=("no",)), "status infeasible: there are reviews"
         yield replace(plan, added=(replace(review, cost=0.5), *rest)), "cost: claims"
-        yield replace(plan, added=(replace(review, reviewer="nobody"), *rest)), "labels and codes|largest_load"
+        yield replace(plan, added=(replace(review, reviewer="nobody"), *rest)), "no such reviewer|largest_load"
         for bound in bounds:
             more = replace(bound, value=plan.count + 1)
             partial = replace(plan, status="budget_exhausted", explanation=("no",))

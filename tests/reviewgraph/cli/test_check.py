@@ -169,10 +169,3 @@ def test_noise_of_last_year_is_not_advised_where_it_is_used(folder: Path) -> Non
         run("check", "hanging.csv", "--verbose", "errors", *more).stdout for more in ((), ("--like", "hanging.csv"))
     ]
     assert ["--like FILE" in page for page in pages] == [True, False]
-
-
-def test_the_only_group_of_the_largest_part_is_linked_by_no_several_papers(folder: Path) -> None:
-    Path("hanging.csv").write_text(HANGING)
-    page = run("check", "hanging.csv", "--verbose", "groups").stdout
-    assert "largest part" in page
-    assert "by several papers" not in page

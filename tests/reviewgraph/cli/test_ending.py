@@ -133,3 +133,10 @@ def test_a_failure_of_this_program_has_a_status_of_its_own(monkeypatch, capsys, 
         raise error
     assert ended.value.code == output.FAILED
     assert words in capsys.readouterr().err
+
+
+def test_a_package_that_the_command_needs_is_named() -> None:
+    code = "import sys; sys.modules['click'] = None; from reviewgraph.__main__ import run; run()"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    message = "Error: expected the package click, found none; install it with pip install click\n"
+    assert (told.returncode, told.stderr) == (output.REFUSED, message)

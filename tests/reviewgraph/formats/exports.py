@@ -111,11 +111,6 @@ def hotcrp() -> list[Exported]:
     start = ["pid", "review", "email", "round", "submitted_at"]
     wide = [[row[0], row[3], row[5], "R1", 17, 5, "complete", row[6], "so"] for row in rows]
     wide.append(["12", "", "bob@x.org", "R1", "", "", "draft", 5, ""])
-    form = {"S01": {"name": "Overall merit"}, "S02": {"name": "Reviewer expertise"}}
-    papers = [
-        {"pid": int(paper), "title": title, "reviews": [one for one in reviews if one["pid"] == int(paper)]}
-        for paper, title in PAPERS.items()
-    ]
     drafted = {**SCORES, ("bob@x.org", "12"): None}
     assigned = [
         line
@@ -135,11 +130,6 @@ def hotcrp() -> list[Exported]:
         Exported("narrow.csv", as_csv([*start, "field", "format", "data"], narrow), SCORES),
         Exported("wide.csv", as_csv([*start, "vtag", "status", "Overall merit", "Comments"], wide), drafted),
         Exported("reviews.json", as_json({"ok": True, "reviews": reviews}), drafted, {"columns": {"score": "S01"}}),
-        Exported(
-            "rqc.json",
-            as_json({"hotcrp_version": "3", "reviewform": form, "papers": papers}),
-            {pair: score for pair, score in drafted.items() if pair[1] in PAPERS},
-        ),
     ]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import planner
 from reviewgraph import InputError, Reviews, read_reviews
-from reviewgraph.formats.audit.audit import FINDINGS
+from reviewgraph.formats.audit.audit import FINDINGS, Audit
 from reviewgraph.graph import ColumnWarning
 
 PEOPLE = ("Ann", "Bob", "Cyd", "Dan", "Eva", "Fay")
@@ -371,3 +371,8 @@ def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> No
     assert Reviews(rows, accept="positional-reviewers").n_reviewers == 24
     # Ids of both sides that count together are no such names.
     assert Reviews([(f"1{number}", f"{number}") for number in range(1, 9)]).n_reviewers == 8
+
+
+def test_an_unknown_finding_is_refused_with_those_that_there_are():
+    with pytest.raises(InputError, match=r"accept: expected names of findings, found 'placeholder'; there are 'repe"):
+        Audit("placeholder")

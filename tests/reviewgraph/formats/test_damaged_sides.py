@@ -44,7 +44,6 @@ PREFERENCES = ["paper", "title", "given_name", "family_name", "email", "conflict
 PREFERRED = [[paper, "T", "A", "Name", who, "", score * 4 - 10] for (who, paper), score in SCORES.items()]
 MATRIX = [[paper, *(4 if (who, paper) in CONFLICTS else 1 for who in REVIEWERS)] for paper in PAPERS]
 WEIGHTED = {pair: {"weight": score / 8} for pair, score in SCORES.items()}
-SUGGESTED = [[paper, "m@x.org", who, score] for (who, paper), score in SCORES.items()]
 
 
 def name_of(reader: Any) -> str:
@@ -64,11 +63,6 @@ SIDES = [
         (side.read_bids, "bids.tsv", as_csv(BID, BIDDEN, "\t")),
         (side.read_bids, "bids.xlsx", as_xlsx({"Bids": [["Bids"], [], BID, *BIDDEN]})),
         (side.read_bids, "bids.xls", as_spreadsheet_xml({"Bids": [BID, *BIDDEN]})),
-        (
-            side.read_affinity,
-            "ReviewerSuggestions.txt",
-            as_csv(["Paper ID", "Meta-Reviewer Email", "Reviewer Email", "Rank"], SUGGESTED, "\t"),
-        ),
         (side.read_bids, "allprefs.csv", as_csv(PREFERENCES, PREFERRED)),
         (side.read_conflicts, "ReviewerConflicts.txt", as_csv(["# Paper ID", "Reviewer Email"], CONFLICTS, "\t")),
         (side.read_conflicts, "bids.csv", as_csv(["", *REVIEWERS], MATRIX)),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -15,7 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import read_reviews, stream_reviews
-from reviewgraph.formats import delimited
+from reviewgraph.formats import delimited, engine
+from reviewgraph.formats.files import Problems
+from reviewgraph.formats.systems.system import Wanted
+from reviewgraph.formats.tables import by_row
 from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
 
 
@@ -50,6 +54,12 @@ def test_parquet_problems_name_rows(tmp_path, column, message):
     columns = {"email": ["a", "b"], "paper": ["1", "2"]} | column
     pyarrow.parquet.write_table(pa.table(columns), tmp_path / "r.parquet")
     assert message in refused(tmp_path / "r.parquet")
+
+
+def test_durations_of_pandas_are_no_numbers(tmp_path):
+    columns = {"email": ["a", "b"], "paper": ["1", "2"], "rating": pd.to_timedelta([1, 2], "s")}
+    pd.DataFrame(columns).to_parquet(tmp_path / "r.parquet")
+    assert "column 'rating': expected text or numbers, found durations" in refused(tmp_path / "r.parquet")
 
 
 def test_a_column_of_parquet_may_have_the_name_of_its_row_numbers(tmp_path):
@@ -129,6 +139,16 @@ def test_large_files_give_lines_and_encodings(write, monkeypatch, encoding):
     assert refused(name).startswith("reviews.csv:5: the score 'x'")
 
 
+def test_wide_files_are_read_in_groups_of_columns(monkeypatch):
+    cells = [[str(row * column % 7) for column in range(100)] for row in range(1, 9)]
+    lines = [",".join(row) for row in (map("c{}".format, range(100)), *cells)]
+    table = delimited.Delimited("wide.csv", "\n".join(lines).encode(), Wanted())
+    monkeypatch.setattr(delimited, "LARGE", 0)
+    monkeypatch.setattr(delimited.Delimited, "_read_lines", None)  # DuckDB alone
+    columns = table.read(range(100), Problems()).columns
+    assert [list(row) for row in zip(*map(by_row, columns), strict=True)] == cells
+
+
 @pytest.mark.parametrize("ends", ["\r\n\r\n", "\n\r\n\r", "\r\r\n\n", "\n\n\n\n", "\r\r\r\r"])
 def test_lines_are_counted_alike_under_mixed_line_ends(write, monkeypatch, ends):
     name = write("".join(map("".join, zip(["reviewer,item,score", "r,i,1", "r,j,2", "r,k,x"], ends, strict=True))))
@@ -140,13 +160,13 @@ def test_lines_are_counted_alike_under_mixed_line_ends(write, monkeypatch, ends)
 @pytest.mark.parametrize("column", [pa.array(["x" * 10_000] * 30), pa.array(np.zeros(100_000))], ids=["long", "many"])
 def test_parquet_that_would_fill_memory_is_refused_undecoded(tmp_path, monkeypatch, column):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(delimited, "PARQUET", delimited.PARQUET._replace(most=100_000))
+    monkeypatch.setattr(engine, "PARQUET", engine.PARQUET._replace(most=100_000))
     plain = len(column) < 100
     table = pa.table({"reviewer": column, "paper": column})
     pyarrow.parquet.write_table(table, "bomb.parquet", compression="zstd", use_dictionary=not plain)
     assert "bytes unpacked, found " in refused("bomb.parquet")
     # What its own size explains is read.
-    monkeypatch.setattr(delimited, "TIMES", 10_000)
+    monkeypatch.setattr(engine, "TIMES", 10_000)
     assert read_reviews("bomb.parquet").n_reviews == 1
 
 

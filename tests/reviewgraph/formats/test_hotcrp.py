@@ -54,9 +54,7 @@ def read(place: str, *names: str, items: str | None = None) -> tuple[Reviews, li
     return read_reviews(*paths, items=str(EXPORTS / place / items) if items else None, note=notes.append), notes
 
 
-@pytest.mark.parametrize(
-    "papers", ["labconf-data.csv", "labconf-data-submitted.csv", "labconf-data.json", "labconf-rqc.json"]
-)
+@pytest.mark.parametrize("papers", ["labconf-data.csv", "labconf-data-submitted.csv", "labconf-data.json"])
 @pytest.mark.parametrize("place", EVERY)
 def test_assignments_of_the_committee_hold_every_live_paper(place: str, papers: str) -> None:
     if papers == "labconf-data-submitted.csv" and place in SCORED:
@@ -93,10 +91,9 @@ def test_reviews_of_the_interface_hold_external_ones_and_who_is_outside(place: s
 
 
 @pytest.mark.parametrize("place", EVERY)
-def test_papers_with_submitted_reviews_are_read_before_there_is_any(place: str) -> None:
-    found, _ = read(place, "labconf-rqc.json")
-    assert set(found.items) == live(place)
-    assert pairs(found) == reviewed(place, {*COMMITTEE, "external"}, live(place), submitted=True)
+def test_the_file_for_review_quality_is_refused_with_what_is_read_in_its_place(place: str) -> None:
+    with pytest.raises(InputError, match=r"in whose place the JSON of its API \(GET /reviews\) is read"):
+        read(place, "labconf-rqc.json")
 
 
 @pytest.mark.parametrize("name", ["labconf-scores.csv", "labconf-reviews.csv"])

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from reviewgraph import InputError, read_reviews
-from tests.damages import FAIR, ROUGH, cells_emptied, columns_renamed, inside, without_lines
+from tests.damages import FAIR, ROUGH, columns_renamed, inside, without_lines
 from tests.reviewgraph.formats.exports import EVERY
 from tests.reviewgraph.formats.test_exports import found
 from tests.trials import trials
@@ -18,7 +18,7 @@ MUTATIONS = trials(50)
 
 #: Damages that leave a whole file of other scores: no header to rename, the lines of one record after the score of
 #: another, several names of fields that become the same empty one.
-UNFAIR = {(columns_renamed, "old.zip"), (without_lines, "pretalx.csv"), (cells_emptied, "rqc.json")}
+UNFAIR = {(columns_renamed, "old.zip"), (without_lines, "pretalx.csv")}
 
 
 def outcome(write, export, data):

@@ -101,16 +101,12 @@ def test_malformed_side_files(write, reader, content, message):
     assert message in str(caught.value)
 
 
-def test_institutions_and_chosen_reviewers(write):
-    text = "email,affiliation,senior\na,X,yes\nb,,no\nc,Y,\n"
-    assert side.read_institutions(write(text)) == {"a": "X", "c": "Y"}
-    assert side.read_chosen(write(text), "senior") == ["a"]
-    assert side.read_chosen(write(text), "willing") == ["a", "b", "c"]
-    assert side.read_chosen(write("reviewer,willing\na,no\nb,no\n"), "willing") == []
-    with pytest.raises(InputError, match="expected a column institution"):
-        side.read_institutions(write("reviewer\na\n"))
+def test_reviewers_who_may_be_asked(write):
+    assert side.read_willing(write("email,willing\na,yes\nb,no\nc,\n")) == ["a"]
+    assert side.read_willing(write("email,affiliation\na,X\nb,\nc,Y\n")) == ["a", "b", "c"]
+    assert side.read_willing(write("reviewer,willing\na,no\nb,no\n")) == []
     with pytest.raises(InputError, match="no reviewers below it"):
-        side.read_chosen(write("reviewer\n"), "senior")
+        side.read_willing(write("reviewer\n"))
 
 
 def test_attributes_of_reviewers(write):
@@ -130,7 +126,7 @@ def test_attributes_of_reviewers(write):
 def test_reviewers_of_an_export_of_pairs_stand_in_many_rows(write):
     rows = "".join(f"{paper},T{paper},A,{who.upper()},{who},,1\n" for paper in "34" for who in "ab")
     name = write(f"paper,title,given_name,family_name,email,conflict,preference\n{rows}")
-    assert side.read_chosen(name, "willing") == ["a", "b"]
+    assert side.read_willing(name) == ["a", "b"]
     assert side.read_reviewers(name) == dict.fromkeys("ab", Reviewer(None, None, "", False))
     assert side.read_attributes(name)["a"] == {"given_name": "A", "family_name": "A", "preference": True}
     with pytest.raises(InputError, match="'a' occurred in"):

@@ -141,22 +141,10 @@ def test_bids_of_cmt_are_read_from_text_and_spreadsheets(write):
     assert table(write(plain), "bids", "reviewer", "item", "bid") == wanted
 
 
-SUGGESTED = ["Paper ID", "Meta-Reviewer Email", "Reviewer Email", "Rank"]
-
-
-def test_suggestions_of_cmt_are_affinities(write):
-    rows = [
-        ["3", "m", "ann@x.org", 1],
-        ["3", "m", "bob@x.org", 2],
-        ["3", "n", "bob@x.org", 4],
-        ["4", "m", "ann@x.org", 4],
-    ]
-    wanted = [("ann@x.org", "3", 1.0), ("bob@x.org", "3", 0.5), ("ann@x.org", "4", 0.25)]
-    for data in (as_csv(SUGGESTED, rows, "\t"), as_xlsx({"S": [SUGGESTED, *rows]}), as_csv(SUGGESTED, rows[::-1])):
-        found = read_affinity(write(data))
-        assert {(*pair, score) for pair, score in zip(wrote(found), found.score, strict=True)} == set(wanted)
-    with pytest.raises(InputError, match=r"reviews.csv:2: Rank: expected a whole number, 1 or more, found '0'"):
-        read_affinity(write(as_csv(SUGGESTED, [["3", "m", "a", 0]])))
+def test_suggestions_of_cmt_are_no_affinities(write):
+    rows = [["Paper ID", "Meta-Reviewer Email", "Reviewer Email", "Rank"], ["3", "m", "ann@x.org", 1]]
+    with pytest.raises(InputError, match="this is CMT's suggestions of reviewers; expected a file of affinities"):
+        read_affinity(write(as_csv(rows[0], rows[1:], "\t")))
 
 
 def test_affinities_loads_and_demands(write):

@@ -42,8 +42,8 @@ def check_removals(reviews: Reviews, level: str) -> bool:
     found = fragile(reviews, level)
     assert found.holds == (not lost(np.ones(reviews.n_reviews, np.bool_)))
     everyone, row = range(reviews.n_reviewers if found.holds else 0), np.arange(reviews.n_reviews)
-    assert found.critical_reviewers.tolist() == [j for j in everyone if lost(reviews.reviewer != j)]
-    assert found.critical_reviews.tolist() == [r for r in (row.tolist() if found.holds else []) if lost(row != r)]
+    assert found.critical_reviewer_codes.tolist() == [j for j in everyone if lost(reviews.reviewer != j)]
+    assert found.critical_review_rows.tolist() == [r for r in (row.tolist() if found.holds else []) if lost(row != r)]
     return found.holds
 
 
@@ -64,16 +64,19 @@ def test_losses_are_those_of_removal_on_random_tables(level: str) -> None:
 def test_hubs_chains_and_single_reviewers_by_hand() -> None:
     # All read the hub and one paper more, each of those read by two: any loss lowers `double`, none of a hub's.
     chain = Reviews([(j, i) for j in range(6) for i in (j, j + 1, j + 2)])
-    assert fragile(chain).critical_reviews.tolist() == list(range(18))
-    assert fragile(chain).critical_reviewers.tolist() == list(range(6))
+    assert fragile(chain).critical_review_rows.tolist() == list(range(18))
+    assert fragile(chain).critical_reviewer_codes.tolist() == list(range(6))
     twice = Reviews([(j, i) for j in range(12) for i in (j // 2, j // 2 + 1, j // 2 + 2)])
-    assert not fragile(twice).critical_reviews.size
-    assert not fragile(twice).critical_reviewers.size
+    assert not fragile(twice).critical_review_rows.size
+    assert not fragile(twice).critical_reviewer_codes.size
     hub = twice.add([(j, "hub") for j in range(11)])
-    assert not fragile(hub).critical_reviews.size
+    assert not fragile(hub).critical_review_rows.size
     alone = twice.add([(3, "new")])
     assert fragile(alone).to_dict()["reviews"] == [{"reviewer": 3, "item": "new"}]
     assert fragile(alone).to_dict()["reviewers"] == [3]
+    numbered = fragile(Reviews([(10 * j, 100 + i) for j in range(2) for i in range(3)][:-1]), "connected")
+    assert numbered.critical_reviewers == [0]
+    assert numbered.critical_reviews == [(0, 102)]
 
 
 @every_level

@@ -15,13 +15,13 @@ import pytest
 import lsc
 import reviewgraph as rg
 from reviewgraph.report import Bar, BarChart, tally
-from reviewgraph.report.groups import Groups
-from reviewgraph.report.pictures import LETTER, NARROW, WIDE
+from reviewgraph.report.groups import Map
+from reviewgraph.report.pictures import NARROW, WIDE
 
 
 @cache
 def drawn_map(n: int, width: int, seed: int = 0) -> Tree.Element:
-    """A map of groups: a tree with some chords, a tenth of the groups in pieces of their own."""
+    """A map of groups: a tree with some chords, a tenth of the groups on islands of their own."""
     rng = np.random.default_rng(seed)
     apart = n // 10
     links, papers = [], 0
@@ -29,18 +29,13 @@ def drawn_map(n: int, width: int, seed: int = 0) -> Tree.Element:
         for other in {int(rng.integers(group)), *rng.integers(group, size=group % 3).tolist()}:
             links += [(group, papers), (other, papers)]
             papers += 1
-    degree = np.bincount([group for group, _ in links], minlength=n)
-    hanging = (degree == 1) & (np.arange(n) < n - apart)
-    cut = np.zeros(papers, np.bool_)
-    cut[[paper for group, paper in links if hanging[group]]] = True
-    groups = Groups(
+    groups = Map(
         sizes=np.sort(rng.integers(2, 12, n))[::-1],
+        islands=np.maximum(np.arange(n) - (n - apart) + 2, 1),
         names=[f"{number}: ann, bob" for number in range(1, n + 1)],
-        links=np.array(links, np.int64).reshape(-1, 2),
         papers=[f"p{paper}" for paper in range(papers)],
-        piece=np.maximum(np.arange(n) - (n - apart) + 1, 0),
-        hanging=hanging,
-        cut=cut,
+        links=np.array(links, np.int64).reshape(-1, 2) + np.array([0, n]),
+        extra=np.empty((0, 2), np.int64),
     )
     return Tree.fromstring(groups(width).markup("map", "Map", "What it shows."))
 
@@ -64,24 +59,6 @@ def test_circles_of_a_map_lie_within_it_and_not_upon_each_other(n: int, width: i
     distance = np.hypot(x[:, None] - x, y[:, None] - y)
     np.fill_diagonal(distance, np.inf)
     assert (distance > (radius[:, None] + radius) * 0.98).all()
-
-
-@pytest.mark.parametrize("width", [NARROW, WIDE])
-@pytest.mark.parametrize("n", [5, 40, 500])
-def test_labels_of_a_map_do_not_lie_upon_each_other(n: int, width: int) -> None:
-    boxes = []
-    for text in drawn_map(n, width).iter("text"):
-        if text.get("class") == "label":
-            left, base = float(text.get("x", 0)), float(text.get("y", 0))
-            length = LETTER * len(text.text or "")
-            left -= {"start": 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor", "start")] * length
-            boxes.append((left, base - 11, left + length, base + 4))
-    assert boxes
-    for place, one in enumerate(boxes):
-        assert one[0] >= 0
-        assert one[2] <= width + 1
-        for other in boxes[:place]:
-            assert not (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
 
 
 def test_bars_are_as_long_as_their_numbers() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -103,16 +103,19 @@ def test_the_most_affinity_is_that_of_another_solver() -> None:
         assert most_affinity(fixed, fixed.demand) == pytest.approx(np.trace(worth))
 
 
+EVERY_PAIR = dict.fromkeys(product("ab", "pq"), 0.0)
+
+
 def test_demands_are_met_within_loads_or_not() -> None:
     loads = {"a": (1, 1), "b": (1, 1)}
-    assert most_affinity(Market({"p": 1, "q": 1}, loads), {"p": 1, "q": 1}) == 0.0
-    assert most_affinity(Market({"p": 1, "q": 0}, loads), {"p": 1, "q": 0}) is None
-    barred = frozenset([("b", "p"), ("b", "q")])
-    assert most_affinity(Market({"p": 1, "q": 1}, {"a": (0, 1), "b": (0, 1)}, barred=barred), {"p": 1, "q": 1}) is None
+    assert most_affinity(Market({"p": 1, "q": 1}, loads, EVERY_PAIR), {"p": 1, "q": 1}) == 0.0
+    assert most_affinity(Market({"p": 1, "q": 0}, loads, EVERY_PAIR), {"p": 1, "q": 0}) is None
+    market = Market({"p": 1, "q": 1}, {"a": (0, 1), "b": (0, 1)}, {("a", "p"): 0.0, ("a", "q"): 0.0})
+    assert most_affinity(market, market.demand) is None
 
 
 def test_loads_have_a_minimum_and_a_maximum() -> None:
-    market = Market({"p": 1, "q": 1}, {"a": (1, 2), "b": (0, 1)})
+    market = Market({"p": 1, "q": 1}, {"a": (1, 2), "b": (0, 1)}, EVERY_PAIR)
     wrong = []
     for pairs in ([("b", "p"), ("b", "q")], [("a", "p"), ("b", "q")]):
         findings = Findings(Answer("", "assign", {}))
