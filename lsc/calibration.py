@@ -12,8 +12,8 @@ import numpy as np
 from lsc._model.formulation import Minimiser, Programme, References, formulate
 from lsc._model.hypotheses import LINEAR, Hypothesis, HypothesisLike, Shape, classes, hypothesis_of, level_of
 from lsc._solver import choosing, newton
-from lsc._solver.parted import minimise_parts
-from lsc.estimate import Estimate, expect_scores, plain_averages
+from lsc._solver.newton import minimise_parts
+from lsc.estimate import Estimate, averages, expect_scores, plain_averages
 from lsc.evidence.optimality import Residuals, ScoringFunction, residuals
 from lsc.evidence.support import (
     ReportingScale,
@@ -26,7 +26,7 @@ from lsc.evidence.support import (
     scale,
     support_of,
 )
-from lsc.parted import AT_ONCE, InParts, averages, scored_groups, totals_of
+from lsc.parted import AT_ONCE, InParts, scored_groups, totals_of
 from reviewgraph._base import (
     BoolArray,
     FloatArray,
@@ -397,17 +397,15 @@ def calibrate(
         1.0 / programme.median_lower,
         _fixed_units(programme, group),
     )
-    return Calibration(
-        reviews=reviews,
-        quality=np.where(np.isfinite(average), reported.apply(best.quality, group), np.nan),
-        method="lsc",
-        hypothesis=_name(hypothesis),
-        objective=best.objective,
-        status=CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE,
-        message=best.message,
-        iterations=best.iterations,
-        solution=Solution(programme, row, best.quality, best.perceived, group, reported),
-    )
+    quality = np.where(np.isfinite(average), reported.apply(best.quality, group), np.nan)
+    solution = Solution(programme, row, best.quality, best.perceived, group, reported)
+    return Calibration(reviews, quality, "lsc", _name(hypothesis), *_outcome(best), solution)
+
+
+def _outcome(best: Minimiser) -> tuple[float, CalibrationStatus, str, int]:
+    """Return objective, status, message and iterations of a solver."""
+    status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
+    return best.objective, status, best.message, best.iterations
 
 
 def _expect_one_unit(programme: Programme) -> None:
@@ -553,19 +551,10 @@ def calibrate_parts(
     references = np.zeros(count.size, np.bool_)
     fixed = linked & line.fixes_unit
     scale = reporting_scale(best.quality, average, spread, group, references, 1.0 / lower, fixed)
-    status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
+    quality = np.where(count > 0, scale.apply(best.quality, group), np.nan)
+    no_solution: Any = None
     return PartedCalibration(
-        reviews=table,
-        quality=np.where(count > 0, scale.apply(best.quality, group), np.nan),
-        method="lsc",
-        hypothesis=line.name,
-        objective=best.objective,
-        status=status,
-        message=best.message,
-        iterations=best.iterations,
-        solution=None,  # type: ignore[arg-type]
-        average=average,
-        group=group,
+        table, quality, "lsc", line.name, *_outcome(best), no_solution, average=average, group=group
     )
 
 

@@ -27,12 +27,10 @@ from reviewgraph._base import (
     as_numbers,
     backend_of,
     checked,
-    encode,
     unexpected,
     warn,
     whole_seed,
 )
-from reviewgraph.formats import Columns
 from reviewgraph.table import Reviews, pairs_in
 
 #: What is held out: all reviews of a reviewer, or single ones.
@@ -486,38 +484,32 @@ def _scores(name: str, y: Any) -> FloatArray:
     return scores
 
 
-def _is_frame(X: Any) -> bool:
-    return hasattr(type(X), "columns")
-
-
-def _pairs_of(X: Any) -> tuple[list[Any], list[Any]]:
-    """Return the reviewers and items of the rows of X, in their order."""
-    if isinstance(X, Reviews) or _is_frame(X):
-        read = X if isinstance(X, Reviews) else pairs_in(X)
-        people = read.reviewers
-        papers = read.items
-        return [people[j] for j in read.reviewer.tolist()], [papers[i] for i in read.item.tolist()]
+def _frame_of(X: Any) -> Any:
+    """Return rows of a reviewer and an item as a data frame; one is returned as it is."""
+    if hasattr(type(X), "columns"):
+        return X
     if hasattr(X, "tocoo"):
         message = "X: expected rows of a reviewer and an item, found a sparse matrix; sparse input is not supported"
         raise InputError(message)
-    rows = X.tolist() if isinstance(X, np.ndarray) else X
+    import pandas
+
     try:
-        pairs = [tuple(row) for row in rows if not isinstance(row, str)]
-    except TypeError:
-        rows = ()
-        pairs = [()]
-    if len(pairs) != len(rows if hasattr(rows, "__len__") else pairs) or any(len(pair) != 2 for pair in pairs):
+        rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
+        return pandas.DataFrame(rows, columns=["reviewer", "item"], dtype=object)
+    except (TypeError, ValueError) as error:
         message = (
             "X: expected Reviews, a data frame with columns of reviewers and items, or rows of a reviewer and an item, "
             f"found {type(X).__name__}"
         )
-        raise InputError(message)
-    for place, name in enumerate(("reviewer", "item")):
-        row = next((row for row, pair in enumerate(pairs) if pair[place] is None or pair[place] != pair[place]), None)
-        if row is not None:
-            message = f"X: expected labels, found row {row}: the {name} is {pairs[row][place]}; give new ones a label"
-            raise InputError(message)
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        raise InputError(message) from error
+
+
+def _pairs_of(X: Any) -> tuple[list[Any], list[Any]]:
+    """Return the reviewers and items of the rows of X, in their order."""
+    read = X if isinstance(X, Reviews) else pairs_in(_frame_of(X))
+    people = read.reviewers
+    papers = read.items
+    return [people[j] for j in read.reviewer.tolist()], [papers[i] for i in read.item.tolist()]
 
 
 def _reviews_of(X: Any, y: Any) -> Reviews:
@@ -527,16 +519,9 @@ def _reviews_of(X: Any, y: Any) -> Reviews:
             message = "y: expected none with Reviews, which hold their scores, found scores; leave y out"
             raise InputError(message)
         return X
-    scores = None if y is None else _scores("y", y)
-    if _is_frame(X):
-        return replace(Reviews._from_columns(pairs_in(X, scores, only=False)), backend=backend_of(X))
-    people, papers = _pairs_of(X)
-    if scores is None:
+    frame = _frame_of(X)
+    if y is None and frame is not X:
         message = "y: expected the scores of the pairs, found none; pass them, or a data frame with scores as X"
         raise InputError(message)
-    if scores.size != len(people):
-        message = f"y: expected one score per row of X, {len(people)}, found {scores.size}"
-        raise InputError(message)
-    reviewer, reviewers = encode(people)
-    item, items = encode(papers)
-    return Reviews._from_columns(Columns(reviewer, item, reviewers, items, scores, np.isfinite(scores)))
+    scores = None if y is None else _scores("y", y)
+    return replace(Reviews._from_columns(pairs_in(frame, scores, only=False)), backend=backend_of(X))

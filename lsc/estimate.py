@@ -277,9 +277,13 @@ def plain_averages(reviews: Reviews) -> FloatArray:
 
 def average_by_item(item: IntArray, score: FloatArray, n_items: int) -> FloatArray:
     """Return the mean of the scores (E,) of each item, shape (N,), NaN without a score."""
-    count = np.bincount(item, minlength=n_items)
-    total = np.bincount(item, score, n_items)
-    average: FloatArray = np.divide(total, count, out=np.full(n_items, np.nan), where=count > 0)
+    total = np.asarray(np.bincount(item, score, n_items), np.float64)
+    return averages(np.bincount(item, minlength=n_items), total)
+
+
+def averages(count: FloatArray | IntArray, total: FloatArray) -> FloatArray:
+    """Return the mean score of each item from number and sum, NaN without a score."""
+    average: FloatArray = np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
     return average
 
 

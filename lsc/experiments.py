@@ -11,9 +11,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from importlib import resources
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,7 +20,7 @@ from lsc import metrics
 from lsc.estimate import Estimate
 from lsc.methods import METHODS
 from lsc.simulation import MIXED, Setting
-from reviewgraph._base import Clock, FloatArray, InputError, Progress, csv_text, text_table, write_together
+from reviewgraph._base import Clock, FloatArray, Progress, csv_text, text_table, write_together
 from reviewgraph.table import Reviews
 
 # The methods of the paper's tables, with their options, in their order.
@@ -316,12 +314,8 @@ def run(
 # From trials to cells: means, standard deviations, the paper's figures, and verdicts.
 
 
-class Verdict(StrEnum):
-    """The comparison with a figure of the paper."""
-
-    REPRODUCED = "reproduced"
-    BETTER = "better"
-    NOT_REPRODUCED = "not reproduced"
+#: The comparison with a figure of the paper: its mark in tables.
+MARKS = {"reproduced": "=", "better": "+", "not reproduced": "!"}
 
 
 def cells_of(experiment: Experiment, results: Results) -> list[dict[str, Any]]:
@@ -349,7 +343,7 @@ def _record(experiment: Experiment, cell: Cell, method: str, results: Results) -
     return record
 
 
-def _verdict(name: str, mean: float, std: float, trials: int, paper: tuple[float, float]) -> Verdict | None:
+def _verdict(name: str, mean: float, std: float, trials: int, paper: tuple[float, float]) -> str | None:
     """Compare two means, with a tolerance of two standard errors of their difference plus the paper's rounding."""
     if not math.isfinite(std):
         return None
@@ -357,22 +351,14 @@ def _verdict(name: str, mean: float, std: float, trials: int, paper: tuple[float
     measured = MEASURES[name]
     error = math.hypot(std / math.sqrt(trials), paper_std / math.sqrt(TRIALS))
     if abs(mean - paper_mean) <= 2.0 * error + 0.5 * 10.0**-measured.digits:
-        return Verdict.REPRODUCED
-    return Verdict.BETTER if (mean > paper_mean) != measured.lower_is_better else Verdict.NOT_REPRODUCED
-
-
-def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Count the verdicts."""
-    verdicts = [value for cell in cells for key, value in cell.items() if key.endswith("_verdict")]
-    return {verdict.value: sum(value == verdict for value in verdicts) for verdict in Verdict}
+        return "reproduced"
+    return "better" if (mean > paper_mean) != measured.lower_is_better else "not reproduced"
 
 
 # The output of an experiment: a table, and a CSV file.
 
-
 #: Tables are written whole, however wide the terminal is.
 UNCUT = 1000
-MARKS = {"reproduced": "=", "better": "+", "not reproduced": "!"}
 
 Record = Mapping[str, Any]
 
@@ -389,10 +375,10 @@ def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
         ]
         for cell in cells
     ]
-    verdicts = counts(cells)
-    summary = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+    verdicts = [value for cell in cells for key, value in cell.items() if key.endswith("_verdict")]
+    summary = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in MARKS)
     title = f"{experiment.name}: {experiment.title}"
-    against = [f"Figures of the paper: {summary}."] if any(verdicts.values()) else []
+    against = [f"Figures of the paper: {summary}."] if any(verdicts) else []
     return [title, *text_table(header, rows, range(len(header)), UNCUT), *against]
 
 
@@ -407,25 +393,8 @@ def _figure(cell: Record, name: str) -> str:
     return f"{ours} ({paper}) {MARKS.get(cell[f'{name}_verdict'] or '', '')}".rstrip()
 
 
-def columns_of(cells: Sequence[Record]) -> dict[str, list[Any]]:
-    """Return records as columns, None for missing values."""
+def save(folder: str, experiment: Experiment, cells: Sequence[Record]) -> None:
+    """Write NAME.csv to a folder."""
     names = dict.fromkeys(name for cell in cells for name in cell)
-    return {name: [cell.get(name) for cell in cells] for name in names}
-
-
-def folder_of(output: str | None) -> Path | None:
-    """Create the folder for results, if there is one."""
-    if output is None:
-        return None
-    folder = Path(output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"{output}: the folder cannot be created ({error.strerror or error})"
-        raise InputError(message) from error
-    return folder
-
-
-def save(folder: Path, experiment: Experiment, cells: Sequence[Record]) -> None:
-    """Write NAME.csv."""
-    write_together(folder, {f"{experiment.name}.csv": csv_text(columns_of(cells))})
+    columns = {name: [cell.get(name) for cell in cells] for name in names}
+    write_together(folder, {f"{experiment.name}.csv": csv_text(columns)})

@@ -52,45 +52,13 @@ class InParts(Estimate):
     group: IntArray = ...  # type: ignore[assignment]
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of every estimate, and of a selection; ``items`` is None, since there may be too many.
-
-        Parameters
-        ----------
-        selection
-            What ``selection`` returned, None (default) without one.
-
-        Returns
-        -------
-        dict
-            What ``calibrate --stream --json`` prints.
-
-        Examples
-        --------
-        ``result.to_dict()["status"]`` is the status of a result.
-        """
+        """Return the keys of every estimate, and of a selection; ``items`` is None, since there may be too many."""
         keys = ("method", "status", "hypothesis", "objective", "unique", "items")
         record = {**dict.fromkeys(keys), "method": self.method, "status": self.status.value}
         return {**record, **self.reviews.origin.to_dict(), **({} if selection is None else selection.to_dict())}
 
     def blocks(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
-        """Return the columns of the result in blocks of rows.
-
-        Parameters
-        ----------
-        rows
-            Most rows per block.
-        selection
-            What ``selection`` returned, None (default) without one.
-
-        Yields
-        ------
-        dict
-            Columns by name.
-
-        Examples
-        --------
-        ``next(result.blocks(1000))`` are the first thousand rows of a result.
-        """
+        """Return the columns of the result, and of a selection, in blocks of some rows."""
         of_selection: dict[str, list[Any]] = {}
         if selection is not None:
             of_selection = {"probability": selection.chance.tolist(), "list": selection.lists}
@@ -99,38 +67,11 @@ class InParts(Estimate):
             yield {**self._columns(some), **{name: column[some] for name, column in of_selection.items()}}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
-        """Return all :meth:`blocks` at once.
-
-        Parameters
-        ----------
-        selection
-            What ``selection`` returned, None (default) without one.
-
-        Returns
-        -------
-        dict
-            Columns by name.
-
-        Examples
-        --------
-        ``result.to_columns()["quality"]`` are the qualities of a result.
-        """
+        """Return all :meth:`blocks` at once."""
         return joined(self.blocks(selection=selection))
 
     def save(self, path: str | os.PathLike[str], selection: Selection | None = None) -> None:
-        """Write a row per item, in blocks: Parquet if the name ends in ``.parquet``; JSON and HTML; else CSV.
-
-        Parameters
-        ----------
-        path
-            Where to.
-        selection
-            What ``selection`` returned, None (default) without one.
-
-        Examples
-        --------
-        ``result.save("qualities.parquet")`` writes the qualities of a result.
-        """
+        """Write a row per item, in blocks: Parquet if the name ends in ``.parquet``; JSON and HTML; else CSV."""
         if str(path).endswith((".json", ".html")):
             super().save(path)
             return
@@ -143,12 +84,6 @@ def totals_of(scored: Parts) -> tuple[FloatArray, FloatArray]:
     """Return number and sum of the scores of each item, shapes (N,)."""
     (count, total), _ = scored.map(_totals, (np.zeros(scored.n_items),))
     return count, total
-
-
-def averages(count: FloatArray, total: FloatArray) -> FloatArray:
-    """Return the mean score of each item, NaN without a score."""
-    average: FloatArray = np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
-    return average
 
 
 def scored_groups(scored: Parts) -> tuple[IntArray, BoolArray]:

@@ -18,6 +18,7 @@ from lsc._inference.validation import HeldOutGain, Misfit, held_out_gain, misfit
 from lsc._inference.validity import Validity, validity_of, without_references
 from lsc.estimate import (
     Estimate,
+    averages,
     central_interval,
     expect_scores,
     known_values,
@@ -26,7 +27,7 @@ from lsc.estimate import (
     weights_of_reviews,
 )
 from lsc.evidence.support import groups_of
-from lsc.parted import AT_ONCE, InParts, averages, scored_groups, totals_of
+from lsc.parted import AT_ONCE, InParts, scored_groups, totals_of
 from lsc.predictions import Prediction, ReviewerTable, predict
 from lsc.selection import ERROR_RATE, LEVEL, Selection, chances, select
 from reviewgraph._base import (

@@ -128,6 +128,21 @@ def draw_papers(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
     return drawn
 
 
+class _Labels:
+    """The labels of some papers of a selection, whose codes have the same name with ``_codes``."""
+
+    def __init__(self, words: str) -> None:
+        self.__doc__ = words
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.codes = f"{name}_codes"
+
+    def __get__(self, selection: Selection | None, owner: type) -> list[Label]:
+        if selection is None:
+            return self  # type: ignore[return-value]
+        return selection.named(getattr(selection, self.codes))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection(Result):
     """The best n papers, in three lists by the probability of being among the best n.
@@ -249,45 +264,14 @@ class Selection(Result):
         """Codes of papers that only the average would select, best average first."""
         return self.by_average_codes[~np.isin(self.by_average_codes, self.best_codes)]
 
-    @property
-    def best(self) -> list[Label]:
-        """The n papers of highest quality, best first."""
-        return self.named(self.best_codes)
-
-    @property
-    def certain(self) -> list[Label]:
-        """The papers that are in, best first."""
-        return self.named(self.certain_codes)
-
-    @property
-    def discuss(self) -> list[Label]:
-        """The papers to discuss, by decreasing probability."""
-        return self.named(self.discuss_codes)
-
-    @property
-    def out(self) -> list[Label]:
-        """The papers that are out, best first."""
-        return self.named(self.out_codes)
-
-    @property
-    def aside(self) -> list[Label]:
-        """The papers with a score that no review connects to the others, and that are set aside."""
-        return self.named(self.aside_codes)
-
-    @property
-    def drawn(self) -> list[Label]:
-        """The random-selection group, best first: the uncertain papers of the lottery."""
-        return self.named(self.drawn_codes)
-
-    @property
-    def swapped_in(self) -> list[Label]:
-        """The papers that the average would not select, best first."""
-        return self.named(self.swapped_in_codes)
-
-    @property
-    def swapped_out(self) -> list[Label]:
-        """The papers that only the average would select, best average first."""
-        return self.named(self.swapped_out_codes)
+    best = _Labels("The n papers of highest quality, best first.")
+    certain = _Labels("The papers that are in, best first.")
+    discuss = _Labels("The papers to discuss, by decreasing probability.")
+    out = _Labels("The papers that are out, best first.")
+    aside = _Labels("The papers with a score that no review connects to the others, and that are set aside.")
+    drawn = _Labels("The random-selection group, best first: the uncertain papers of the lottery.")
+    swapped_in = _Labels("The papers that the average would not select, best first.")
+    swapped_out = _Labels("The papers that only the average would select, best average first.")
 
     @cached_property
     def lottery(self) -> FloatArray:

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from lsc._inference.fitting import Population
-from lsc._inference.parts import PartState
 from lsc._inference.scores import Scores
-from lsc._inference.step import WIDTH, Items
+from lsc._inference.step import WIDTH, Items, PartState
 from lsc._inference.validity import Validity
 from reviewgraph._base import FloatArray, IntArray, Label, Status, snapped
 from reviewgraph.table import Reviews

@@ -1,9 +1,17 @@
 """The posterior of papers and the population of reviewers: sweeps of expectation propagation with a step of EM in each.
 
-A table is cut by reviewer into parts (:mod:`lsc._inference.parts`). A sweep updates the sites of all reviewers from the
+A table is cut by reviewer into parts (:mod:`lsc._inference.step`). A sweep updates the sites of all reviewers from the
 papers before it; the sums of each part then give the next papers and the next population, whose parameters maximise the
 expected log density of papers and reviewers. After each sweep qualities are standardised again, with all that refers to
 them (parameter-expanded EM, Liu, Rubin and Wu 1998): without this the scale of qualities converges slowly.
+
+Papers that share reviewers may be similar: the Leroux prior, with one Gaussian factor per reviewer. ::
+
+    x ~ N(0, K^-1),   K = (1 - kappa) I + kappa L / dbar,   L = sum_j (I - 11' / k_j)
+
+L acts on the papers of reviewer j; dbar is its mean diagonal over papers with a score. The factor
+exp(-c/2 sum_i (x_i - xbar)^2), c = kappa / dbar, is that of a latent centre z, of which each paper is a measurement
+with variance 1 / c.
 """
 
 from __future__ import annotations
@@ -17,11 +25,81 @@ import numpy as np
 
 from lsc._inference.kernels.likeness import step_likeness
 from lsc._inference.kernels.step import Hyper, step_reviewers
-from lsc._inference.likeness import KAPPAS, Spectrum
-from lsc._inference.parts import PartState
-from lsc._inference.step import Gauge, Items, Moments
+from lsc._inference.step import Gauge, Items, Moments, PartState
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 from reviewgraph.parts import Parts, Vectors
+
+#: Papers up to which eigenvalues are exact; beyond, steps and probes of stochastic Lanczos quadrature, and the number
+#: of probes times papers that is enough.
+EXACT = 400
+STEPS = 20
+PROBES = 16
+ENOUGH = 2_000_000
+#: Values of kappa among which it is chosen.
+KAPPAS = np.concatenate([np.linspace(0.0, 0.9, 19), [0.93, 0.95, 0.965, 0.975, 0.985]])
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues of L / dbar over papers with a score, their weights, which sum to the number of these, and dbar."""
+
+    value: FloatArray
+    weight: FloatArray
+    diagonal: float
+
+    def log_determinant(self, kappa: FloatArray | float) -> FloatArray:
+        """Return log det K for one or several kappa."""
+        return np.asarray(np.log1p(np.multiply.outer(kappa, self.value - 1.0)) @ self.weight)
+
+    def best(self, squares: float, plain: float) -> float:
+        """Return the kappa of largest expected log density; ``squares`` = E x'L x and ``plain`` = E x'x."""
+        density = self.log_determinant(KAPPAS) - KAPPAS * (squares / self.diagonal - plain)
+        return float(KAPPAS[int(np.argmax(density))])
+
+    def promise(self, squares: float, plain: float) -> float:
+        """Return the gain in log evidence that a step from kappa = 0 predicts: score^2 / (2 information)."""
+        score = 0.5 * (plain - squares / self.diagonal)
+        information = 0.5 * float(self.weight @ (self.value - 1.0) ** 2)
+        return score**2 / (2 * information) if score > 0 and information > 0 else 0.0
+
+
+def spectrum_of(
+    product: Callable[[FloatArray], FloatArray], degree: FloatArray, known: BoolArray, rng: np.random.Generator
+) -> Spectrum | None:
+    """Return the spectrum of L, exact or by stochastic Lanczos quadrature; None where no two papers share a reviewer.
+
+    ``product`` maps columns, shape (N, P), to L times these; ``degree`` (N,) is the diagonal of L. O(E) per step.
+    """
+    size = int(known.sum())
+    diagonal = float(degree[known].mean()) if size else 0.0
+    if diagonal <= 0:
+        return None
+    if size <= EXACT:
+        columns = np.zeros((known.size, size))
+        columns[known] = np.eye(size)
+        value = np.linalg.eigvalsh(product(columns)[known])
+        return Spectrum(np.maximum(value, 0.0) / diagonal, np.ones(size), diagonal)
+    # Lanczos: L V = V T with T tridiagonal, from random probes of unit length. A probe's quadrature has the eigenvalues
+    # of T as nodes, and the squared first components of its eigenvectors as weights.
+    probes = min(PROBES, max(1, -(-ENOUGH // size)))
+    vector = np.zeros((known.size, probes))
+    vector[known] = rng.choice([-1.0, 1.0], (size, probes)) / math.sqrt(size)
+    previous = np.zeros_like(vector)
+    beta = np.zeros(probes)
+    matrix = np.zeros((probes, STEPS, STEPS))
+    for step in range(STEPS):
+        image = product(vector) - beta * previous
+        alpha = (image * vector).sum(axis=0)
+        image -= alpha * vector
+        beta = np.sqrt((image**2).sum(axis=0))
+        matrix[:, step, step] = alpha
+        if step + 1 < STEPS:
+            matrix[:, step + 1, step] = beta
+        previous = vector
+        vector = image / np.maximum(beta, 1e-12)
+    value, vectors = np.linalg.eigh(matrix)
+    weight = vectors[:, 0] ** 2 * size / probes
+    return Spectrum(np.maximum(value.ravel(), 0.0) / diagonal, weight.ravel(), diagonal)
+
 
 #: Priors. Scales of log slopes: 20 reviewers' worth of .2. Exponent of the noise: N(.5, .2^2).
 TAU = 0.2
@@ -128,26 +206,6 @@ class Sums(NamedTuple):
     likeness: float
 
 
-class Shared(NamedTuple):
-    """What every part needs for a sweep beside papers.
-
-    Hyperparameters, the gauge that its sites have not seen, kappa / dbar, and damping.
-    """
-
-    population: Population
-    gauge: Gauge
-    strength: float
-    damping: float
-
-
-class Swept(NamedTuple):
-    """Result of a sweep over a part: sums, also of moments, shapes (); moments of each reviewer in the last one."""
-
-    sums: Sums
-    total: Moments
-    moments: Moments | None
-
-
 def reset_part(state: PartState, _: Vectors, population: Population) -> tuple[Vectors, None]:
     """Set the state of a part to that before the first sweep."""
     state.sites.precision[:] = FIRST_PRECISION
@@ -162,14 +220,16 @@ def reset_part(state: PartState, _: Vectors, population: Population) -> tuple[Ve
     return (), None
 
 
-def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vectors, Swept]:
+def sweep_part(
+    state: PartState, vectors: Vectors, population: Population, gauge: Gauge, strength: float, damping: float
+) -> tuple[Vectors, tuple[Sums, Moments, Moments | None]]:
     """Update the sites and nodes of a part in place.
 
-    ``vectors``: precision and shift of each paper; returns sums of the sites by paper: precision and shift, and of the
-    similarity of papers.
+    ``vectors``: precision and shift of each paper; ``gauge``: what its sites have not seen; ``strength``: kappa / dbar.
+    Returns sums of the sites by paper, precision and shift, and of the similarity of papers; sums of the part, also of
+    moments; and in the last sweep, without ``damping``, the moments of each reviewer.
     """
     items = Items(*vectors)
-    population = shared.population
     nodes = state.nodes
     load = state.load
     size = items.precision.size
@@ -187,28 +247,28 @@ def sweep_part(state: PartState, vectors: Vectors, shared: Shared) -> tuple[Vect
     hyper = population.hyper
     moments = Moments(*np.zeros((len(Moments._fields), load.size)))
     sites = Items(*np.zeros((2, size)))
-    step_reviewers(state.part, state.sites, nodes, items, hyper, shared.gauge, shared.damping, sites, moments)
+    step_reviewers(state.part, state.sites, nodes, items, hyper, gauge, damping, sites, moments)
     state.squares[:] = moments.squares
     state.information[:] = moments.information
 
     # Without similarity its expected squares are computed only where the state is final.
-    likeness = Items(*np.zeros((2, size if shared.strength else 0)))
+    likeness = Items(*np.zeros((2, size if strength else 0)))
     evidence = 0.0
     squares = 0.0
-    if shared.strength or not shared.damping:
+    if strength or not damping:
         evidence, squares = step_likeness(
             state.part,
             state.sites,
             items,
             hyper.prior,
-            shared.strength,
-            shared.gauge,
-            shared.damping,
+            strength,
+            gauge,
+            damping,
             likeness,
         )
     total = Moments(*(np.asarray(value.sum()) for value in moments))
     sums = _sums(moments, load, nodes.noise, population, evidence, squares)
-    return (*sites, *likeness), Swept(sums, total, None if shared.damping else moments)
+    return (*sites, *likeness), (sums, total, None if damping else moments)
 
 
 def _sums(
@@ -362,13 +422,13 @@ class Sweeps:
         known = self.problem.known
         population = self.population
         self.strength = population.kappa / self.spectrum.diagonal if self.spectrum is not None else 0.0
-        shared = Shared(population, self.gauge, self.strength, damping)
-        totals, swept = self.problem.parts.map(sweep_part, self.items, shared)
+        totals, swept = self.problem.parts.map(sweep_part, self.items, population, self.gauge, self.strength, damping)
         self.sites = Items(*totals[:2])
         self.likeness = Items(*totals[2:]) if self.strength else Items(*np.zeros((2, known.size)))
-        self.sums = Sums(*np.sum([part.sums for part in swept], axis=0).tolist())
-        self.total = Moments(*np.sum([part.total for part in swept], axis=0))
-        self.moments = [part.moments for part in swept if part.moments is not None]
+        sums, total, moments = zip(*swept, strict=True)
+        self.sums = Sums(*np.sum(sums, axis=0).tolist())
+        self.total = Moments(*np.sum(total, axis=0))
+        self.moments = [of_part for of_part in moments if of_part is not None]
 
         precision = self.items.precision[known]
         shift = self.items.shift[known]

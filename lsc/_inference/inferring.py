@@ -12,12 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc._inference.beliefs import Beliefs, InferenceStatus, Posterior, Quantity, Reviewers
-from lsc._inference.fitting import LEAST_KAPPA, LEAST_NOISE, Fit, Population, Problem, fit
-from lsc._inference.kernels.likeness import add_means
-from lsc._inference.likeness import spectrum_of
-from lsc._inference.parts import PartState, keep_state, pieces_of, settle_state, state_of
+from lsc._inference.fitting import LEAST_KAPPA, LEAST_NOISE, Fit, Population, Problem, fit, spectrum_of
 from lsc._inference.scores import Unit, check, prepare
-from lsc._inference.step import WIDTH, Moments, Part
+from lsc._inference.step import WIDTH, Moments, Part, PartState, keep_state, pieces_of, settle_state, state_of
 from reviewgraph._base import FloatArray, IntArray
 from reviewgraph.parts import Part as Reviewed
 from reviewgraph.parts import Parts, Vectors
@@ -50,7 +47,7 @@ def infer(
 ) -> Posterior:
     """Infer qualities of items from scores, of which there is at least one.
 
-    The model is that of :mod:`lsc._inference.kernels.step` and :mod:`lsc._inference.likeness`. Qualities, slopes and
+    The model is that of :mod:`lsc._inference.kernels.step` and :mod:`lsc._inference.fitting`. Qualities, slopes and
     offsets are integrated out by expectation propagation (Minka 2001) with one factor per reviewer; the hyperparameters
     maximise its evidence times weak priors. Reviewers with constant scores are ignored, unless equal scores are likely
     by chance. Where reviewers of as many papers all give the same scores in another order, these are ranks, and become
@@ -200,10 +197,14 @@ def laplacian(problem: Problem) -> Callable[[FloatArray], FloatArray]:
 
 def _means(state: PartState, vectors: Vectors) -> tuple[Vectors, None]:
     """Return for each paper the sum of the means of columns over the papers of its reviewers."""
+    import scipy.sparse
+
     [columns] = vectors
-    total = np.zeros_like(columns)
-    add_means(state.part.start, state.part.item, columns, total)
-    return (total,), None
+    part = state.part
+    shape = (state.load.size, len(columns))
+    reviewed = scipy.sparse.csr_array((np.ones(part.item.size), part.item, part.start), shape)
+    means = (reviewed @ columns) / np.maximum(state.load, 1)[:, None]
+    return (reviewed.T @ means,), None
 
 
 def first_populations(problem: Problem, rounding: float) -> list[Population]:

@@ -10,9 +10,8 @@ import numpy as np
 from lsc._inference.beliefs import Posterior
 from lsc._inference.fitting import Population, fit
 from lsc._inference.inferring import fit_averages, problem_of
-from lsc._inference.parts import pieces_of, state_of
 from lsc._inference.scores import MIN_NOISE
-from lsc._inference.step import Part
+from lsc._inference.step import Part, pieces_of, state_of
 from reviewgraph._base import BoolArray, FloatArray, IntArray, Result, counted, snapped
 
 #: Number of folds of reviewers, and number of predicted reviews from which no further fold begins.
@@ -213,38 +212,31 @@ def squared_errors(truth: FloatArray, prediction: FloatArray) -> FloatArray:
 #
 #     y = b + a x + e,   x ~ N(m, v),   e ~ N(0, s^2)
 #
-# two statistics have known distributions given a and s^2. With weights w = 1 / (a0^2 v + s0^2), a0 and s0 those of a
-# typical reviewer, and y', m' centred with these weights over the reviewer's papers (the offset b is free):
+# With weights w = 1 / (a0^2 v + s0^2), a0 and s0 those of a typical reviewer, and y', m' centred with these weights
+# over the reviewer's papers (the offset b is free), the agreement
 #
-# * agreement T = sum w m' y' / a0 sum w m'^2: 1 for a typical reviewer, 0 for scores unrelated to those of the others,
-#   negative for reversed ones; normal, lower tail.
-# * mean square Q = sum w (y' - a0 m')^2 / (k - 1): 1 is expected of a typical reviewer; approximately noncentral chi^2
-#   with k - 1 degrees of freedom, upper tail.
+#     T = sum w m' y' / a0 sum w m'^2
 #
-# Both tail probabilities are averaged over the population of slopes and noises.
+# is 1 for a typical reviewer, 0 for scores unrelated to those of the others, negative for reversed ones. Given a and
+# s^2 it is normal; its lower tail is averaged over the population of slopes and noises.
 
 #: Quadrature nodes of slope and of own noise, in standard deviations.
 NODES = np.linspace(-4.0, 4.0, 11)
-#: Significance level of the corrected p-values. The population is an estimate: of tables simulated from the model 1 to
-#: 3 in 100 have a significant reviewer, but 20 where the logs of noises differ by more than the pooling expects, with a
-#: standard deviation of .4.
-SIGNIFICANCE = 0.02
+#: Significance level of the corrected p-values. The population is an estimate: of tables simulated from the model 3 or
+#: 4 in 100 have a significant reviewer, and 17 where the logs of noises differ with a standard deviation of .4.
+SIGNIFICANCE = 0.01
 #: Weighted mean square of differences between papers that is rounding.
 NEGLIGIBLE = 1e-12
-#: Noncentrality from which the noncentral chi^2 is approximated by a normal distribution.
-NORMAL_FROM = 1e4
 
 
 class Misfit(NamedTuple):
     """How each reviewer's scores fit those of the others, shapes (M,); NaN below two used scores.
 
-    ``mean_square``: of the standardised residuals from the predictions of the others, 1 is expected of a typical
-    reviewer; ``agreement``: slope of the scores on these predictions, relative to a typical reviewer, 1 is expected, 0
-    is none, negative means reversed, NaN where the others do not distinguish the papers; ``p_value``: twice the smaller
-    of the probabilities of so large a mean square and of so low an agreement under the model.
+    ``agreement``: slope of the scores on the predictions of the others, relative to a typical reviewer, 1 is expected,
+    0 is none, negative means reversed, NaN where the others do not distinguish the papers; ``p_value``: probability of
+    so low an agreement under the model.
     """
 
-    mean_square: FloatArray
     agreement: FloatArray
     p_value: FloatArray
 
@@ -293,10 +285,7 @@ def misfit_of(posterior: Posterior) -> Misfit:
     if posterior.population is not None and part.log_weight.size:
         factor = np.exp(-posterior.population.gamma * part.log_weight)
     used = UsedReviews(posterior.reviewer[rows], part.score, shift / precision, 1 / precision, factor)
-    mean_square, agreement, too_large, too_low = compute_statistics(
-        used, population_of(posterior), posterior.slope.size
-    )
-    return Misfit(mean_square, agreement, np.minimum(2.0 * np.minimum(too_large, too_low), 1.0))
+    return misfits(used, population_of(posterior), posterior.slope.size)
 
 
 def population_of(posterior: Posterior) -> Slopes:
@@ -317,8 +306,8 @@ def population_of(posterior: Posterior) -> Slopes:
     return Slopes(share, slope, noise, float(share @ slope), population.pooled, population.rounding)
 
 
-def compute_statistics(rows: UsedReviews, population: Slopes, n_reviewers: int) -> FloatArray:
-    """Return mean square and agreement of each reviewer, and the probabilities of worse ones, shape (4, M)."""
+def misfits(rows: UsedReviews, population: Slopes, n_reviewers: int) -> Misfit:
+    """Return the agreement of each reviewer, and the probability of a lower one."""
     from scipy.special import ndtr
 
     who = rows.reviewer
@@ -330,39 +319,20 @@ def compute_statistics(rows: UsedReviews, population: Slopes, n_reviewers: int) 
 
     count = summed(np.ones(who.size))
     total = np.where(count > 0, summed(weight), 1.0)
-    score = rows.score - (summed(weight * rows.score) / total)[who]
     mean = rows.mean - (summed(weight * rows.mean) / total)[who]
-    square = summed(weight * (score - a0 * mean) ** 2)
     spread = summed(weight * mean**2)
-    cross = summed(weight * mean * score)
+    cross = summed(weight * mean * rows.score)
+    # Agreement is undefined where the others do not distinguish the papers.
     distinguished = spread > NEGLIGIBLE * count
-    freedom = np.maximum(count - 1.0, 1.0)
 
-    # Given slope and noise, the variances of cross and square are sums of those of papers, of noise, and of rounding.
-    parts = (rows.variance, rows.factor, np.ones(who.size))
-    of_cross = np.array([summed((weight * mean) ** 2 * part) for part in parts])
-    residual_weight = weight * (1.0 - weight / total[who])
-    of_square = np.array([summed(residual_weight * part) / freedom for part in parts])
-
-    # Tail probabilities, averaged over the nodes of the population. Agreement is undefined where the others do not
-    # distinguish the papers.
-    too_large = np.zeros(n_reviewers)
+    # Given slope and noise, the variance of cross is a sum of those of papers, of noise, and of rounding.
+    of_papers, of_noise, of_rounding = (
+        summed((weight * mean) ** 2 * part) for part in (rows.variance, rows.factor, np.ones(who.size))
+    )
     too_low = np.zeros(n_reviewers)
     for share, slope, noise in zip(population.weight, population.slope, population.noise, strict=True):
-        terms = np.array([slope**2, noise, population.rounding])
-        scale = terms @ of_square + (count < 2)
-        error = np.sqrt(terms @ of_cross)
-        too_large += share * _upper_tail(square / scale, freedom, (slope - a0) ** 2 * spread / scale)
+        error = np.sqrt(slope**2 * of_papers + noise * of_noise + population.rounding * of_rounding)
         standardised = np.divide(cross - slope * spread, error, out=np.zeros(n_reviewers), where=distinguished)
         too_low += share * np.where(distinguished, ndtr(standardised), 1.0)
     agreement = np.divide(cross, a0 * spread, out=np.full(n_reviewers, np.nan), where=distinguished)
-    return np.where(count > 1, [square / freedom, agreement, too_large, too_low], np.nan)
-
-
-def _upper_tail(value: FloatArray, freedom: FloatArray, noncentrality: FloatArray) -> FloatArray:
-    """Return the probability that a noncentral chi^2 exceeds a value."""
-    from scipy.special import chndtr, ndtr
-
-    near = 1.0 - chndtr(value, freedom, np.minimum(noncentrality, NORMAL_FROM))
-    normal = ndtr((freedom + noncentrality - value) / np.sqrt(2.0 * (freedom + 2.0 * noncentrality)))
-    return np.asarray(np.clip(np.where(noncentrality < NORMAL_FROM, near, normal), 0.0, 1.0))
+    return Misfit(*np.where(count > 1, [agreement, np.minimum(too_low, 1.0)], np.nan))

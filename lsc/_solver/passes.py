@@ -14,19 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc._model.formulation import Minimiser, Programme
+from lsc._model.formulation import Minimiser, Programme, Units
+from lsc._model.hypotheses import IDLE, LINEAR
 from lsc._solver.kernels.blocks import assemble, descend_gradients, start_gradients, system_of
-from lsc._solver.kernels.lines import (
-    Common,
-    Lines,
-    add_common,
-    advance,
-    extrapolate_singles,
-    keep_shared,
-    line_diagonal,
-    line_residuals,
-    turn,
-)
+from lsc._solver.kernels.lines import Common, Lines, line_residuals
 from lsc._solver.kernels.projections import (
     Table,
     distances,
@@ -37,6 +28,57 @@ from lsc._solver.kernels.projections import (
 )
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph.parts import LocalParts, Parts, Vectors, borders
+
+
+def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
+    """Convert a programme to the solver's units: scores of spread 1 within reviewers, typical lower slope 1."""
+    start = np.ascontiguousarray(programme.start, dtype=np.int64)
+    item = np.ascontiguousarray(programme.item, dtype=np.uint32)
+    size = np.diff(start)
+    reviewer = np.repeat(np.arange(len(size)), size)
+    # Offsets are free, so only centred scores matter.
+    score = centred(programme.score, start, reviewer)
+    norm = np.sqrt(np.bincount(reviewer, score * score, len(size)))
+    slope = programme.median_lower or 1.0
+    # Units: scores of spread 1, median lower slope 1, references of range at most 1.
+    known = programme.reference[programme.is_reference]
+    origin = float(known.mean()) if len(known) else 0.0
+    scale = slope * float(np.sqrt(np.sum(norm * norm) / len(item)))
+    scale = max(scale, float(np.ptp(known)) if len(known) else 0.0)
+    units = Units(origin, scale if scale > 0.0 else 1.0)
+    score /= units.unit / slope
+    norm /= units.unit / slope
+    unit = score / np.where(norm > 0.0, norm, 1.0)[reviewer]
+    # Constant scores make a line.
+    kind = np.where(norm == 0.0, LINEAR, programme.shape).astype(np.int64)
+    kind[size < 2] = IDLE
+    lower = programme.lower / slope
+    upper = programme.upper / slope
+    table = Table(start, item, score, unit, norm, kind, lower, upper)
+    # The common line uses raw scores, which retain differences between reviewers.
+    raw = (programme.score - programme.score.mean()) / (units.unit / slope)
+    degree = np.bincount(item, minlength=programme.n_items).astype(np.float64)
+    tilt = np.bincount(item, weights=raw, minlength=programme.n_items).astype(np.float64)
+    return (
+        table,
+        Common(degree, tilt, float(np.sum(raw * raw)), float(len(item)), float(lower.min()), float(upper.max())),
+        units,
+    )
+
+
+def centred(score: FloatArray, start: IntArray, reviewer: IntArray) -> FloatArray:
+    """Subtract each reviewer's mean, after their first score, so that a large common shift costs no digits.
+
+    >>> import numpy as np
+    >>> centred(np.array([1e9, 1e9 + 1, 5.0]), np.array([0, 2, 3]), np.array([0, 0, 1])).tolist()
+    [-0.5, 0.5, 0.0]
+    """
+    size = np.diff(start)
+    first = np.zeros(len(size))
+    first[size > 0] = score[start[:-1][size > 0]]
+    rest = score - first[reviewer]
+    mean = np.bincount(reviewer, rest, len(size)) / np.maximum(size, 1)
+    return np.asarray(rest - mean[reviewer])
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:
@@ -287,19 +329,27 @@ class Passes(Objective):
         # Conjugate gradients from 0.
         unit = np.where(self.fixed, 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
         residual = -unit * gradient
-        direction, search, along = np.zeros((3, gradient.size))
+        direction, search = np.zeros((2, gradient.size))
         rho = inner(residual, residual)
         beta = 0.0
         for _ in range(max_steps):
             if rho <= tolerance * tolerance:
                 break
-            mean, slope = turn(beta, self.common, unit, residual, search, along)
+            search = residual + beta * search
+            along = unit * search
             (image,), _ = self.parts.map(_multiply, (along,))
-            curvature = add_common(weight, mean / self.common.reviews, steep * slope, self.common, unit, along, image)
+            # The common line takes mean and slope from qualities along the direction.
+            mean = inner(self.degree, along) / self.common.reviews
+            slope = steep * inner(self.tilt, along)
+            image += weight * (self.degree * (along - mean) - slope * self.tilt)
+            curvature = inner(along, image)
             if curvature <= 0.0:
                 break
+            step = rho / curvature
+            direction += step * search
+            residual -= step * (unit * image)
             before = rho
-            rho = advance(rho / curvature, search, image, direction, residual)
+            rho = inner(residual, residual)
             beta = rho / before
             self.products += 1
         return unit * direction
@@ -321,11 +371,14 @@ def _multiply(lines: Lines, vectors: Vectors) -> tuple[Vectors, None]:
 
 
 def _diagonal(lines: Lines, vectors: Vectors) -> tuple[Vectors, None]:
-    """Return the diagonal of the reviewers' terms, and note the slopes that are free."""
-    diagonal = np.zeros(vectors[0].size)
-    line_diagonal(lines, diagonal)
-    np.asarray(lines.diagonal_free)[:] = lines.slope_free
-    return (diagonal,), None
+    """Return the diagonal of the reviewers' terms, 1 - 1 / k_j - unit^2 with a free slope; note which slopes are."""
+    load = np.diff(lines.start)
+    reviewer = np.repeat(np.arange(load.size), load)
+    free = np.asarray(lines.slope_free)
+    np.asarray(lines.diagonal_free)[:] = free
+    unit = np.where(free[reviewer], lines.unit, 0.0)
+    diagonal = 1.0 - 1.0 / load[reviewer] - unit**2
+    return (np.bincount(lines.item, diagonal, vectors[0].size),), None
 
 
 # Items with a single review: removed from the programme of linear reviewers, and extrapolated at its solution.
@@ -340,18 +393,50 @@ def reviews_to_keep(
 ) -> tuple[BoolArray, IntArray]:
     """Return which reviews remain, and where those of each reviewer begin then.
 
-    All remain but those of single items whose reviewers have other, not constant scores. ``degree`` (N,): reviews of
-    each item, or any other number for an item that has to remain.
+    All remain but those of single items whose reviewers have other, not constant scores, which ascend. ``degree`` (N,):
+    reviews of each item, or any other number for an item that has to remain.
 
     >>> start, item, score, degree = map(np.array, ([0, 3], [0, 1, 2], [1.0, 2.0, 4.0], [2, 1, 2]))
     >>> keep, start = reviews_to_keep(start, item, score, degree)
     >>> keep.tolist(), start.tolist()
     ([True, False, True], [0, 2])
     """
-    keep = np.ones(item.size, np.bool_)
-    first = np.zeros(start.size, np.int64)
-    keep_shared(start, item, score, degree, keep, first)
-    return keep, first
+    load = np.diff(start)
+    reviewer = np.repeat(np.arange(load.size), load)
+    shared = degree[item] != 1
+    owner = reviewer[shared]
+    rises = (owner[1:] == owner[:-1]) & (np.diff(score[shared]) > 0.0)
+    varied = np.zeros(load.size, np.bool_)
+    varied[owner[1:][rises]] = True
+    keep = shared | ~varied[reviewer]
+    kept = np.bincount(reviewer[keep], minlength=load.size)
+    return keep, np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+
+
+def of_singles(
+    start: IntArray,
+    item: IntArray | CodeArray,
+    score: FloatArray,
+    keep: BoolArray,
+    bounds: tuple[FloatArray | float, FloatArray | float],
+    quality: FloatArray,
+) -> FloatArray:
+    """Return the quality of each removed review's item: on the line through those kept, its slope within bounds."""
+    load = np.diff(start)
+    reviewer = np.repeat(np.arange(load.size), load)
+
+    def by_reviewer(value: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(reviewer[keep], value[keep], load.size), np.float64)
+
+    count = np.maximum(by_reviewer(np.ones(item.size)), 1.0)
+    rise = score - score[start[reviewer]]
+    rise -= (by_reviewer(rise) / count)[reviewer]
+    along = by_reviewer(rise * quality[item])
+    squares = by_reviewer(rise * rise)
+    slope = np.clip(np.divide(along, squares, out=np.zeros(load.size), where=squares > 0.0), *bounds)
+    mean = by_reviewer(quality[item]) / count
+    removed = reviewer[~keep]
+    return np.asarray(mean[removed] + slope[removed] * rise[~keep])
 
 
 def without_singles(programme: Programme) -> tuple[Programme, BoolArray | None]:
@@ -369,10 +454,9 @@ def with_singles(programme: Programme, keep: BoolArray, reduced: Minimiser) -> M
     quality = reduced.quality
     perceived = np.empty(keep.size)
     perceived[keep] = reduced.perceived
-    extrapolate_singles(
-        programme.start, programme.item, programme.score, keep, programme.lower, programme.upper, quality
-    )
-    perceived[~keep] = quality[programme.item[~keep]]
+    bounds = programme.lower, programme.upper
+    perceived[~keep] = of_singles(programme.start, programme.item, programme.score, keep, bounds, quality)
+    quality[programme.item[~keep]] = perceived[~keep]
     if not programme.is_reference.any():  # then qualities have mean 0
         reviewed = np.bincount(programme.item, minlength=programme.n_items) > 0
         shift = float(quality[reviewed].mean())

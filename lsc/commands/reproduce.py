@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from reviewgraph._base import Next
+from reviewgraph._base import Next, write_together
 from reviewgraph.cli import (
     Refusal,
     Session,
@@ -78,21 +78,22 @@ def _simulated(
 ) -> list[dict[str, Any]]:
     from joblib import parallel_config
 
-    from lsc.experiments import EXPERIMENTS, cells_of, folder_of, run, save, table
+    from lsc.experiments import EXPERIMENTS, cells_of, run, save, table
 
     chosen = [EXPERIMENTS[name] for name in names]
     if papers is not None:
         chosen = [experiment.scaled(papers) for experiment in chosen]
+    if output:
+        write_together(output, {})  # a folder that cannot be made is refused before the trials
     # One thread per process: the processes share the cores.
-    folder = folder_of(output)
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1), telling() as tell:
         results = run(chosen, trials, progress=tell)
     all_cells = []
     for experiment in chosen:
         cells = cells_of(experiment, results)
         all_cells += cells
-        if folder:
-            save(folder, experiment, cells)
+        if output:
+            save(output, experiment, cells)
         if not quiet:
             show("\n".join([*table(experiment, cells), ""]), whole=True)
     if not quiet and papers is None:

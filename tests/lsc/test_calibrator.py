@@ -128,7 +128,7 @@ def test_scores_of_which_one_is_the_best_are_predicted_in_their_own_direction(ta
         (lambda t: Calibrator().fit([("a", "b")]), "y: expected the scores"),
         (lambda t: Calibrator().fit([("a", "b", "c")], [1]), "X: expected"),
         (lambda t: Calibrator("average").fit([], []), "found no rows"),
-        (lambda t: Calibrator().fit(np.array([[1, np.nan]]), [1]), "row 0: the item is nan"),
+        (lambda t: Calibrator().fit(np.array([[1, np.nan]]), [1]), "row 0: the item is null"),
         (lambda t: Calibrator().fit([("a", "b")], [1, 2]), "y: expected one score per row of X, 1, found 2"),
         (lambda t: Calibrator().fit(t[["reviewer", "item"]], t["score"] > 5), "y: expected scores, found True"),
         (lambda t: Calibrator().fit(Reviews(t), t["score"]), "leave y out"),

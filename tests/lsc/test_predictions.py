@@ -35,7 +35,7 @@ def test_ignored_reviewers_are_new_ones() -> None:
     found = posterior(reviews)
     # An ignored reviewer is predicted as a new one.
     assert found.predict(99, 5).mean == pytest.approx(found.predict(None, 5).mean)
-    assert np.isnan(found.misfit.mean_square[reviews.reviewer_code[99]])
+    assert np.isnan(found.misfit.p_value[reviews.reviewer_code[99]])
 
 
 def test_ranks_of_draws_agree_with_probabilities_of_pairs_and_of_the_best() -> None:

@@ -12,7 +12,3 @@ from lsc._inference.kernels.step cimport LEAST_CAVITY
 cpdef (double, double) step_likeness(
     part, sites, items, double prior, double strength, gauge, double damping, sums
 )
-@cython.locals(mean="double[::1]", load=double)
-cpdef void add_means(
-    const int64_t[::1] start, const int32_t[::1] item, const double[:, ::1] vectors, double[:, ::1] total
-)

@@ -1,4 +1,4 @@
-"""The factors of the similarity of papers that share reviewers, see :mod:`lsc._inference.likeness`."""
+"""The factors of the similarity of papers that share reviewers, see :mod:`lsc._inference.fitting`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from lsc._inference.step import Gauge, Items, Part, Sites
-    from reviewgraph._base import CodeArray, FloatArray, IntArray
 
 if not cython.compiled:
     from math import log, log1p
@@ -105,20 +104,3 @@ def step_likeness(
                 sum_precision[paper] += precision
                 sum_shift[paper] += shift
     return evidence, squares
-
-
-def add_means(start: IntArray, item: CodeArray, vectors: FloatArray, total: FloatArray) -> None:
-    """Add to each paper of ``total`` (N, P) the means of ``vectors`` over the papers of its reviewers."""
-    size = vectors.shape[1]
-    mean = np.zeros(size)
-    with cython.nogil:
-        for j in range(len(start) - 1):
-            load = start[j + 1] - start[j]
-            for p in range(size):
-                mean[p] = 0.0
-            for at in range(start[j], start[j + 1]):
-                for p in range(size):
-                    mean[p] += vectors[item[at], p] / load
-            for at in range(start[j], start[j + 1]):
-                for p in range(size):
-                    total[item[at], p] += mean[p]

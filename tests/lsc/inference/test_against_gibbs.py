@@ -12,8 +12,7 @@ import pytest
 from lsc._inference import fitting
 from lsc._inference.fitting import Population, fit
 from lsc._inference.inferring import infer, problem_of
-from lsc._inference.parts import pieces_of, state_of
-from lsc._inference.step import WIDTH, Part
+from lsc._inference.step import WIDTH, Part, pieces_of, state_of
 from tests.lsc.inference.simulated_tables import Simulated, table, tracks
 from tests.oracles.dense import Exact
 from tests.oracles.gibbs import sample

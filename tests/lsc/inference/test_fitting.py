@@ -13,9 +13,8 @@ from lsc._inference import fitting
 from lsc._inference.beliefs import InferenceStatus, Posterior
 from lsc._inference.fitting import Population, Problem, fit
 from lsc._inference.inferring import VAGUE, fit_averages, infer, problem_of
-from lsc._inference.parts import cut, pieces_of, state_of
 from lsc._inference.scores import prepare
-from lsc._inference.step import Part
+from lsc._inference.step import Part, cut, pieces_of, state_of
 from reviewgraph import InputError
 from reviewgraph._base import FloatArray, IntArray
 from reviewgraph.graph import random_assignment

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lsc._inference import likeness
+from lsc._inference import fitting
+from lsc._inference.fitting import KAPPAS, Spectrum, spectrum_of
 from lsc._inference.inferring import infer, laplacian, problem_of
 from lsc._inference.kernels.likeness import step_likeness
-from lsc._inference.likeness import KAPPAS, Spectrum, spectrum_of
-from lsc._inference.parts import pieces_of, state_of
-from lsc._inference.step import Gauge, Items, Part, Sites
+from lsc._inference.step import Gauge, Items, Part, Sites, pieces_of, state_of
 from reviewgraph._base import FloatArray, IntArray
 from tests.lsc.inference.simulated_tables import table, tracks
 from tests.oracles.dense import prior_precision
@@ -94,8 +93,8 @@ def test_the_spectrum_is_that_of_the_laplacian_and_its_estimate_near(monkeypatch
         assert found.best(squares, own) == KAPPAS[np.argmax(density)]
         score = max(0.5 * (own - squares / found.diagonal), 0.0)
         assert found.promise(squares, own) == pytest.approx(score**2 / ((exact - 1) ** 2).sum())
-    monkeypatch.setattr(likeness, "EXACT", 0)
-    monkeypatch.setattr(likeness, "PROBES", 400)
+    monkeypatch.setattr(fitting, "EXACT", 0)
+    monkeypatch.setattr(fitting, "PROBES", 400)
     estimate, _ = spectrum(who, what, 155)
     assert estimate.weight.sum() == pytest.approx(150)
     np.testing.assert_allclose(estimate.log_determinant(KAPPAS), determinant, atol=0.4, rtol=0.02)

@@ -7,8 +7,7 @@ import pytest
 
 from lsc._inference.beliefs import Posterior
 from lsc._inference.inferring import infer
-from lsc._inference.predicting import Mixture, predictive, quadrature
-from lsc.predictions import prediction_of
+from lsc.predictions import Mixture, prediction_of, predictive, quadrature
 from reviewgraph._base import FloatArray
 from tests.lsc.inference.simulated_tables import Simulated, table
 from tests.oracles.dense import slope_grid

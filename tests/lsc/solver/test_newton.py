@@ -10,8 +10,7 @@ from lsc._model.hypotheses import Shape
 from lsc._solver import newton, passes
 from lsc._solver.kernels.projections import SMALL
 from lsc._solver.newton import minimise
-from lsc._solver.passes import Merit, Passes, Weights, in_memory, perceived_of_lines
-from lsc._solver.tabulating import tabulate
+from lsc._solver.passes import Merit, Passes, Weights, in_memory, perceived_of_lines, tabulate
 from lsc.evidence.optimality import residuals
 from tests.lsc import naive_projections as naive
 from tests.lsc import programmes

@@ -127,7 +127,7 @@ REFUTED: list[tuple[Callable[[dict[str, Any]], None], str]] = [
 SEEN_AGAIN: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (_at("lottery", "probabilities", 0, "probability"), "lottery.probabilities[0].probability"),
     (_at("expected_wrong"), "expected_wrong"),
-    (_at("reviewers", 2, "misfit", "mean_square"), "reviewers[2].misfit.mean_square"),
+    (_at("reviewers", 2, "misfit", "agreement"), "reviewers[2].misfit.agreement"),
     (_at("accounts", 0, "parts", 1, "weight"), "accounts[0].parts[1].weight"),
     (lambda answer: answer.pop("model"), "model"),
 ]
