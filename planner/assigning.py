@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from planner._assign.assignment import Assignment
-from planner._assign.best_flow import missing_reviews, smallest_load
-from planner._assign.findings import UsualLoad
+from planner._assign.assignment import Assignment, UsualLoad
+from planner._assign.flow import missing_reviews, smallest_load
 from planner._assign.inputs import Constraints, build, scored_pairs, without_load
 from planner._assign.levels import FAIR, AssignmentTarget, aim_named
 from planner._assign.lottery import Lottery
-from planner._assign.problem import one_cap
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
 from planner.rules import asked_rules
 from reviewgraph._base import Clock, InputError, Progress, Search, backend_of, check_magnitude, checked, whole_seed
-from reviewgraph.formats import PROBABILITY
-from reviewgraph.io import AssignmentRules, numbered_pairs
+from reviewgraph.io import AssignmentRules
 
 if TYPE_CHECKING:
     from planner._assign.inputs import Scored
-    from planner._assign.problem import Affinities, MaxProbability
+    from planner._assign.problem import Affinities
     from planner.rules import Rule
     from reviewgraph._base import Label
     from reviewgraph.formats import Merge
@@ -83,7 +80,7 @@ def assign(
     reviewers: Iterable[Label] | None = None,
     previous: Pairs | None = None,
     alternates: int = 0,
-    max_probability: MaxProbability | None = None,
+    max_probability: float | None = None,
     best_effort: bool = False,
     search: Search | None = None,
     **options: Unpack[AssignmentOptions],
@@ -137,8 +134,7 @@ def assign(
     alternates
         Number of alternates per paper, who can replace any of its reviewers; 0 by default.
     max_probability
-        Randomise the assignment, with this maximum probability of a pair: one number above 0, up
-        to 1, or one for each (reviewer, item) pair, as a mapping or a ``Columns`` with scores; 1 for pairs left out.
+        Randomise the assignment, with this maximum probability of each pair: a number above 0, up to 1.
         Rounded down to ten-thousandths; with a level, or rules that a flow cannot express, to hundredths, since one of
         100 equally likely assignments is sampled. Fixed pairs have probability 1 all the same.
     best_effort
@@ -208,11 +204,10 @@ def assign(
         message = f"fair: expected {' or '.join(map(repr, FAIR))}, or None, found {fair!r}"
         raise InputError(message)
     finite = -math.inf, math.inf, "a finite number"
-    cap = None if max_probability is None else one_cap(max_probability)
     check_numbers(
         alternates=(alternates, 0, math.inf, "a whole number, 0 or more"),
         floor=(floor, *finite),
-        max_probability=(cap, math.ulp(0), 1, "a number above 0, up to 1, or one for each pair"),
+        max_probability=(max_probability, math.ulp(0), 1, "a number above 0, up to 1"),
     )
     drawn = max_probability is not None
     fairly = fair is not None
@@ -238,8 +233,6 @@ def assign(
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
         raise InputError(message)
-    if drawn and cap is None:
-        max_probability = numbered_pairs(max_probability, "max_probability", PROBABILITY.role, scored.spellings)
     first = () if phase_one is None else phase_one
     constraints = Constraints(stated, first, allow_unscored, previous, floor)
 

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
 
 import numpy as np
 
-from planner._plans.arrivals import joins
 from planner._plans.constraints import Prices, constrain, no_pairs, with_extra
-from planner._plans.match import FIRST_PHASE, expected_beliefs
 from planner._plans.objectives import Decision, ObjectiveName, beliefs_of, gains_of, purchase
-from planner._plans.outcome import PlanStatus, fixed_too_many, still_short, why_not, why_partial
+from planner._plans.outcome import PlanStatus, fixed_too_many, joins, still_short, why_not, why_partial
 from planner._plans.plan import Plan, PlannedReview
 from planner._plans.process import Terms, choose, round_of
-from planner._plans.target import Ledger, PlanProgress, PlanTarget
-from planner._plans.targets import covered, target_named
+from planner._plans.rounds import FIRST_PHASE, expected_beliefs
+from planner._plans.target import Ledger, PlanProgress, PlanTarget, target_named
+from planner._plans.targets import covered
 from planner._plans.targets.covered import least_load, nearest
 from planner._plans.task import new_task
 from planner.rules import AtLeast, asked_rules, panel_rules

@@ -115,19 +115,10 @@ NO_MOST = 1 << 40
 
 
 class Terms(NamedTuple):
-    """Bounds by paper: ``least`` and ``most`` of each value, and ``different`` values.
-
-    Shapes (N, V) and (N,); the first length is 1 where all papers have the same.
-    """
+    """Bounds on the reviewers with each value by paper, shape (N, V), or (1, V) where all papers have the same."""
 
     least: IntArray
     most: IntArray
-    different: IntArray
-
-
-def _free(attribute: Attribute) -> Terms:
-    none = np.zeros((1, len(attribute.values)), np.int64)
-    return Terms(none, none + NO_MOST, np.zeros(1, np.int64))
 
 
 class ByPaper(NamedTuple):
@@ -255,7 +246,7 @@ class AtMost(_Rule):
     def terms(self, attribute: Attribute) -> tuple[Attribute, Terms]:
         """Limit every value, or those that are meant."""
         most = np.where(self._chosen(attribute), self._numbers(NO_MOST)[:, np.newaxis], NO_MOST)
-        return attribute, _free(attribute)._replace(most=most)
+        return attribute, Terms(np.zeros((1, len(attribute.values)), np.int64), most)
 
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
@@ -265,7 +256,7 @@ class AtMost(_Rule):
 
 @dataclass(frozen=True)
 class AtLeast(_Rule):
-    """At least ``number`` reviewers per paper with a value of an attribute, or ``number`` different values.
+    """At least ``number`` reviewers per paper with a value of an attribute.
 
     Parameters
     ----------
@@ -275,8 +266,8 @@ class AtLeast(_Rule):
         The minimum. Or numbers by paper, or the name of an attribute of papers with them; a paper without one needs
         nobody.
     value
-        The value, or ``"same"``: any that the paper has itself, and nobody where it has none. By default the rule is
-        on reviewers with a yes if the attribute is boolean, else on different values.
+        The value, or ``"same"``: any that the paper has itself, and nobody where it has none. By default a yes, of a
+        boolean attribute.
 
     Examples
     --------
@@ -291,10 +282,7 @@ class AtLeast(_Rule):
     option: ClassVar[str] = "--at-least"
 
     def terms(self, attribute: Attribute) -> tuple[Attribute, Terms]:
-        """Require reviewers with one value, or different values."""
-        number = self._numbers(0)
-        if self.value is None and not attribute.flag:
-            return attribute, _free(attribute)._replace(different=number)
+        """Require reviewers with one value."""
         chosen = self._chosen(attribute)
         if chosen.sum(axis=1).max(initial=0) > 1:
             # Reviewers with any of the values of a paper count together.
@@ -303,12 +291,22 @@ class AtLeast(_Rule):
             has = _mask(entries, int(attribute.owner.max(initial=-1)) + 1, len(attribute.values))
             none = attribute.value[:0]
             attribute = replace(attribute, values=(SAME,), owner=none, value=none, shared=has)
-        return attribute, _free(attribute)._replace(least=np.where(chosen, number[:, np.newaxis], 0))
+        least = np.where(chosen, self._numbers(0)[:, np.newaxis], 0)
+        return attribute, Terms(least, np.full((1, len(attribute.values)), NO_MOST))
 
     def words(self, attribute: Attribute) -> str:
         """Return the constraint in words."""
-        what = self.attribute if attribute.flag or self.number == 1 else f"different values of {self.attribute}"
-        return f"at least {self._count} {what if self.value is None else self._whose(attribute)}"
+        return f"at least {self._count} {self.attribute if self.value is None else self._whose(attribute)}"
+
+    def _check(self, attribute: Attribute) -> None:
+        super()._check(attribute)
+        if self.value is None and not attribute.flag and attribute.held:
+            name = self.attribute
+            message = (
+                f"{self.text}: expected a value, as in {name}:{attribute.held[0]}, or an attribute of yes and no, "
+                f"found {name} alone; for different values limit each: {AtMost.option} {name}=N"
+            )
+            raise InputError(message)
 
 
 #: A rule on one attribute.
@@ -364,7 +362,7 @@ def asked_rules(
 
 
 # Rules as arrays. A panel group is the reviewers with one value of one attribute. For each group there are bounds on
-# the number of reviewers per paper; for each attribute a minimum number of different groups.
+# the number of reviewers per paper.
 
 #: Pairs whose values are compared at once.
 SHARED_AT_ONCE = 50_000
@@ -381,15 +379,9 @@ class Panels(NamedTuple):
     # least, most: minimum and maximum reviewers of each group on each paper, shape (N, G)
     least: IntArray
     most: IntArray
-    different: IntArray  # minimum different groups of each attribute on each paper, shape (N, A)
     # The groups of reviewers who share a value with the paper: the number of each, and the values of the reviewers who
     # have any and of papers, shapes (up to M, V) and (N, V)
     shared: tuple[tuple[int, BoolArray, BoolArray], ...] = ()
-
-    @property
-    def binding(self) -> bool:
-        """Whether there are constraints."""
-        return self.n_groups > 0 or bool(self.different.any())
 
     @property
     def n_groups(self) -> int:
@@ -398,8 +390,8 @@ class Panels(NamedTuple):
 
     @property
     def n_attributes(self) -> int:
-        """A."""
-        return int(self.different.shape[1])
+        """A: attributes up to the last one that has a group."""
+        return int(self.attribute.max(initial=-1)) + 1
 
     def of(self, reviewers: IntArray, items: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """Return all memberships of a list of reviewers on items: positions in the list, ascending, and groups.
@@ -473,21 +465,19 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int, n_items:
     members = [(no_codes, no_codes)]
     owner = [no_codes]
     no_bounds = no_codes.reshape(1, 0)
-    bounds = [Terms(no_bounds, no_bounds, no_bounds)]
+    bounds = [Terms(no_bounds, no_bounds)]
     groups: list[tuple[Attribute, int]] = []
     shared: list[tuple[int, BoolArray, BoolArray]] = []
     for number, (attribute, alike) in enumerate(by_name.values()):
         least = reduce(np.maximum, [terms.least for terms in alike])
         most = reduce(np.minimum, [terms.most for terms in alike])
-        different = reduce(np.maximum, [terms.different for terms in alike])
-        matters = (least > 0) | (most < attribute.holders)
-        kept = matters.any(axis=0) | ((attribute.holders > 0) & bool(different.any()))
+        kept = ((least > 0) | (most < attribute.holders)).any(axis=0)
         if attribute.shared is not None and attribute.of_paper is not None and kept.any():
             shared.append((len(groups), attribute.shared, attribute.of_paper))
         group = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
         members.append((attribute.owner[group >= 0], group[group >= 0]))
         owner.append(np.full(kept.sum(), number))
-        bounds.append(Terms(least[:, kept], most[:, kept], different[:, np.newaxis]))
+        bounds.append(Terms(least[:, kept], most[:, kept]))
         groups += [(attribute, value) for value in np.flatnonzero(kept).tolist()]
     who, group = (np.concatenate(part) for part in zip(*members, strict=True))
     order = np.lexsort((group, who))

@@ -177,9 +177,6 @@ def plain_panels(ruled: Ruled, reviewers: tuple[str, ...], items: tuple[str, ...
                 yield PanelRule(text(AtLeast.option, name, [group]), f"same {group}", values, least=least, own=own)
             if least and not sharing:
                 yield PanelRule(text(AtLeast.option, name, [group]), str(attribute), mine, least=least, wanted=group)
-        numbers = panels.different[:, attribute]
-        if different := by_item(numbers, numbers > 0):
-            yield PanelRule(text(AtLeast.option, name), str(attribute), mine, least=different)
 
 
 # Assignments.

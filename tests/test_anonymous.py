@@ -121,7 +121,6 @@ ASSIGNMENTS = [
     "--target none --at-most institution=1 --at-least senior=1",
     "--target none --at-least senior=2 --load 4",
     "--target none --at-most institution=1 --demand 5 --load 9",
-    "--target none --at-least institution=5 --demand 5 --load 9",
     "--target none --at-most institution=1 --fixed alike.csv",
     "--target none --authors authors.csv --demand 4 --load 8",
     "--conflicts nobody2.csv",

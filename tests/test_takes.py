@@ -96,13 +96,11 @@ def test_extra_reviews_are_applied_and_checked_again(kind: str) -> None:
     draws = np.random.default_rng(0)
     conflicts = {(who, what) for who in reviews.reviewers for what in reviews.items if draws.random() < 0.2}
     plan = planner.plan(reviews, conflicts=conflicts, capacity=dict.fromkeys(reviews.reviewers, 2))
-    after = plan.added_to(frame if kind == "pandas" else pl.from_pandas(frame))
+    after = Reviews(frame if kind == "pandas" else pl.from_pandas(frame)).add(plan)
     report = check(after)
     assert report.reaches("double")
-    assert list(after.columns) == ["email", "paper", "rating"]
-    assert len(after) == len(frame) + plan.count
+    assert len(after.to_frame()) == len(frame) + plan.count
     assert conflicts.isdisjoint((one.reviewer, one.item) for one in plan.added)
-    assert check(reviews.add(plan)).to_dict()["doubly_connected"] == report.to_dict()["doubly_connected"]
     both = pd.concat([reviews.to_frame(backend="pandas"), plan.to_frame(backend="pandas")[["reviewer", "item"]]])
     assert check(both).reaches("double")
 

@@ -351,11 +351,6 @@ BESIDE = [
         error="name the axes",
     ),
     Trap("an infinite affinity", lambda: assign(np.full((3, 3), np.inf)), error="finite"),
-    Trap(
-        "a matrix of caps",
-        lambda: assign(AFFINITY, demand=2, load=3, max_probability=np.full((6, 4), 0.5)),
-        error="max_probability: .* a matrix without labels",
-    ),
     Trap("weights without pairs", lambda: posterior(FRAME, weights=np.ones(3)), error="weights"),
     Trap(
         "`sample` of an assignment without randomisation",
@@ -520,8 +515,6 @@ def test_a_result_without_an_answer_says_why_wherever_it_is_used(result: Any, wh
     uses: list[Callable[[], Any]] = [result.to_frame, lambda: CLEAN.add(result)]
     if isinstance(result, Assignment):
         uses += [lambda: result.sample(3), lambda: result.probabilities, result.plot]
-    else:
-        uses += [lambda: result.added_to(FRAME)]
     for use in uses:
         with pytest.raises(InputError, match=why):
             use()

@@ -16,11 +16,11 @@ MAKERS = [
     *(DOCS.parent / "lsc" / "pages").glob("*.py"),
     *(
         DOCS.parent / place
-        for place in ("planner/_plans/page.py", "planner/_assign/page.py", "planner/_plans/arrivals.py")
+        for place in ("planner/_plans/page.py", "planner/_assign/page.py", "planner/_plans/outcome.py")
     ),
     *(DOCS.parent / "reviewgraph" / place for place in ("report/check.py", "cli/check.py", "report/text.py")),
     DOCS.parent / "planner" / "commands" / "options.py",
-    DOCS.parent / "planner" / "_assign" / "findings.py",
+    DOCS.parent / "planner" / "_assign" / "assignment.py",
     DOCS.parent / "planner/rules.py",
 ]
 #: What the tutorials show and the makers say, with one blank between words.

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.problem import NO_FLOOR, unit_of
-from planner._assign.programme import Relaxation, best_under_rules, first_columns
-from planner._assign.rows import COARSE, programme_of, under_floors
+from planner._assign.programme import COARSE, Relaxation, best_under_rules, first_columns, programme_of, under_floors
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem

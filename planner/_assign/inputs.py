@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._assign.problem import LISTS, Concerns, Problem, concern_weight
-from planner.fixed import Pair, facts_of
+from planner.facts import Pair, facts_of
 from planner.rules import ruled
 from reviewgraph._base import (
     ColumnWarning,

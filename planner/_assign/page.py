@@ -33,9 +33,8 @@ from reviewgraph._base import (
 )
 
 if TYPE_CHECKING:
-    from planner._assign import findings
-    from planner._assign.assignment import Assignment
-    from planner.fixed import Pair
+    from planner._assign.assignment import Assignment, Changes, Fairness, KeptRule, Randomised
+    from planner.facts import Pair
     from reviewgraph._base import IntArray, Label, Part
     from reviewgraph.report import Codes
 
@@ -121,8 +120,7 @@ def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
             lack = counted(len(alternates.missing), "paper has", "papers have")
             facts["Alternates"] = f"{lack} fewer than {people} for anyone on the panel"
     if (lottery := assignment.randomised) is not None:
-        most = lottery.max_probability
-        cap = "within the caps of the table" if most is None else f"of probability {most:g} at most"
+        cap = f"of probability {lottery.max_probability:g} at most"
         certain = f", but for {counted(lottery.certain, 'certain one')}" if lottery.certain else ""
         facts["Lottery"] = f"one draw from {counted(lottery.support, 'pair')}, each {cap}{certain}"
     # Papers that are hidden are warned of.
@@ -170,11 +168,11 @@ def _wanted(assignment: Assignment, wishes: str) -> str:
     return text + (f"; {wanted:,} of {assignment.affinities.size:,} are above 0" if wishes == "Bids" else "")
 
 
-def _rule(rule: findings.KeptRule) -> str:
+def _rule(rule: KeptRule) -> str:
     return f"{rule.words} ({counted(rule.papers, 'paper')})"
 
 
-def _fair(fairness: findings.Fairness) -> str:
+def _fair(fairness: Fairness) -> str:
     before, after = (f"{smallest:.4g}" for smallest in fairness.smallest)
     most = after if fairness.at_most is None else f"{fairness.at_most:.4g}"
     proof = f"{most} at most" if most != after else "proved the most possible" if fairness.at_most is not None else ""
@@ -182,7 +180,7 @@ def _fair(fairness: findings.Fairness) -> str:
     return "; ".join(filter(None, (f"a sum of {after} ({before} by affinity alone)", proof, held)))
 
 
-def _changes(changes: findings.Changes) -> str:
+def _changes(changes: Changes) -> str:
     count = len(changes.new)
     proof = ", proved the fewest" if count == changes.fewest else f" ({changes.fewest} or more whatever the level)"
     return f"{len(changes.kept):,} stay, {len(changes.dropped):,} dropped, {count:,} new{proof if count else ''}"
@@ -248,7 +246,7 @@ def _lists(lists: Mapping[str, Sequence[Label]]) -> list[Part]:
     return [Listed(f"{opening}: {len(of):,}", list(map(str, of)), NAMED) for opening, of in lists.items() if of]
 
 
-def _drawn(lottery: findings.Randomised | None) -> list[Part]:
+def _drawn(lottery: Randomised | None) -> list[Part]:
     """Return the guarantee of a lottery, what is lost, and the list that is drawn from."""
     if lottery is None:
         return []

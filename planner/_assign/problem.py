@@ -1,7 +1,7 @@
 """An assignment problem as arrays: pairs that may be assigned, demands and loads, and the constraints on each paper.
 
 :class:`Problem` is fixed; :class:`Network` is the assignment under change. The rest are parts of a problem: concerns
-that come before affinity (a previous assignment), floors on affinity, and the options of a lottery.
+that come before affinity (a previous assignment), and floors on affinity.
 """
 
 from __future__ import annotations
@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner._assign.findings import Changes
+from planner._assign.assignment import Changes
 from planner._assign.kernels import flow
-from planner.fixed import Pair
-from reviewgraph._base import InputError, occurs, ranks, spread, starts
-from reviewgraph.formats import PROBABILITY
-from reviewgraph.io import Numbered, match_pairs, numbered_pairs
+from planner.facts import Pair
+from reviewgraph._base import ranks, spread, starts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from narwhals.typing import IntoDataFrame, IntoSeries
 
-    from planner.fixed import Facts
+    from planner.facts import Facts
     from planner.rules import Panels, Ruled
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Columns
@@ -263,32 +260,3 @@ def restricted(problem: Problem, kept: IntArray) -> Problem:
 Matrix: TypeAlias = "npt.NDArray[Any] | sp.sparray | sp.spmatrix"
 #: Affinities: by (reviewer, item), a data frame or Series of pairs, or a reviewers x items matrix.
 Affinities: TypeAlias = "Mapping[tuple[Any, Any], float] | Columns | IntoDataFrame | IntoSeries | Matrix"
-#: One cap for all pairs, or a cap by (reviewer, item).
-MaxProbability: TypeAlias = float | Numbered
-
-
-def one_cap(max_probability: MaxProbability) -> float | None:
-    """Return the cap of all pairs; None where each has its own."""
-    return float(max_probability) if isinstance(max_probability, Real) else None
-
-
-def caps_of(problem: Problem, max_probability: MaxProbability) -> FloatArray:
-    """Return the cap of each pair, shape (P,); 1 for pairs that a table leaves out. Other pairs are ignored."""
-    caps = np.ones(problem.item.size)
-    if isinstance(max_probability, Real):
-        return caps * float(max_probability)
-    table = numbered_pairs(max_probability, "max_probability", PROBABILITY.role)
-    # Pairs without a number have no cap.
-    value = np.nan_to_num(np.asarray(table.score, np.float64), nan=1.0)
-    wrong = np.flatnonzero(~((value >= 0) & (value <= 1)))
-    if wrong.size:
-        row = int(wrong[0])
-        pair = (table.reviewers[int(table.reviewer[row])], table.items[int(table.item[row])])
-        message = f"max_probability: expected numbers from 0 to 1, found {value[row]:g} for {pair!r}"
-        raise InputError(message)
-    reviewer, item = match_pairs(table, problem.reviewers, problem.items, "max_probability", where=LISTS)
-    key = problem.item * problem.n_reviewers + problem.reviewer
-    wanted = np.where((reviewer >= 0) & (item >= 0), item * problem.n_reviewers + reviewer, -1)
-    listed = occurs(wanted, key)
-    caps[np.searchsorted(key, wanted[listed])] = value[listed]
-    return caps

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.best_flow import settle, unrouted
 from planner._assign.core import NO_PAIRS
+from planner._assign.flow import settle, unrouted
 from planner._assign.linking import State
 from reviewgraph._base import starts
 
 if TYPE_CHECKING:
-    from planner._assign.changes import Cycles
-    from planner._assign.linking import Linker
+    from planner._assign.linking import Cycles, Linker
     from planner._assign.problem import Problem
     from reviewgraph._base import BoolArray, Clock, IntArray
 

@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.alternates import alternates_of
-from planner._assign.assignment import Assignment, AssignmentStatus
-from planner._assign.best_flow import fewest_first, scale_of, settle, unrouted
-from planner._assign.changes import Cycles, Programmed
-from planner._assign.core import Core, exposed_of, missing_without
+from planner._assign.assignment import Assignment, AssignmentStatus, Fairness, Kept, KeptRule
+from planner._assign.core import Core, alternates_of, exposed_of, least_loss, missing_without
 from planner._assign.enumeration import Best, best_at_level
 from planner._assign.fair import at_floor, largest_minimum, lower_floors
-from planner._assign.findings import Fairness, Kept, KeptRule
-from planner._assign.flow import TIE_BITS, whole_costs
-from planner._assign.least import least_loss
-from planner._assign.linking import Linker
+from planner._assign.flow import TIE_BITS, fewest_first, scale_of, settle, unrouted, whole_costs
+from planner._assign.linking import Cycles, Linker, Programmed
 from planner._assign.problem import NO_FLOOR, changes_of, unit_of
 from planner._assign.programme import (
     PanelSolution,
@@ -291,7 +286,7 @@ class Run:
         # The bound counts pairs that leave groups: it holds only where groups suffice for the level.
         if settled and self.aim.core_suffices and not core.at_level() and problem.concerns is None:
             units = self.scale * 2.0**TIE_BITS
-            loss = least_loss(core, cycles, problem, self.clock)
+            loss = least_loss(core, cycles.losses(np.arange(start.cost.size)), problem, self.clock)
             self.least_loss = loss / units if units > 0 else 0.0
         near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
         return Linker(core, cycles, self.clock, rng, cycles.total() + near * self.scale * 2.0**TIE_BITS)

@@ -13,8 +13,8 @@ from planner._assign.core import largest_cover
 from planner._assign.flow import shortfall
 from planner._assign.problem import unit_of
 from planner._assign.programme import best_under_rules, crowded_items, lacking_items
+from planner.facts import Gap, Shortage, usual_load
 from planner.rules import ruled_by
-from planner.shortage import Gap, Shortage, usual_load
 from reviewgraph import check
 from reviewgraph._base import Mentions, counted, noun, ranging
 from reviewgraph.graph import level_named
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from planner._assign.flow import Shortfall
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray, Label
+    from reviewgraph._base import BoolArray, Clock, IntArray, Label
 
 
 #: Names listed; of more only the first three.
@@ -331,17 +331,13 @@ def why_no_floor(problem: Problem, cannot: IntArray) -> str:
 # Why caps on probabilities leave no assignment.
 
 
-def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
-    """Explain caps ``most``, shape (P,), that leave no probabilities, by a set that needs more than they give.
-
-    ``units`` is the number of units of one whole review, of which caps are multiples.
-    """
+def why_capped(problem: Problem, cap: int, units: int) -> str:
+    """Explain a cap that leaves no probabilities, by a set that needs more than it gives; a review has ``units``."""
     free = ~problem.given
     load, least = problem.open_loads()
     advice = problem.advice("raise --max-probability")
-    capacity = np.rint(most[free] * units).astype(np.int64)
     demand = problem.open_demand() * units
-    cut = shortfall(problem.item[free], problem.reviewer[free], demand, load * units, least * units, capacity)
+    cut = shortfall(problem.item[free], problem.reviewer[free], demand, load * units, least * units, cap)
     if cut is None:
         rules = ", ".join(problem.ruled.words())
         return f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. {advice}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.fixed import facts_of
+from planner.facts import facts_of
 from planner.rules import NO_MOST, Ruled, ruled, ruled_by
 from reviewgraph._base import TIE, InputError, check_magnitude, count_of, distinct, occurs, spread
 from reviewgraph.formats import AFFINITY, COST, REVIEWER, SPARE, WILLING
@@ -32,7 +32,7 @@ from reviewgraph.table import Reviews
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from planner.fixed import Facts
+    from planner.facts import Facts
     from planner.rules import Panels
     from reviewgraph._base import BoolArray, FloatArray, IntArray
     from reviewgraph.formats import Columns
@@ -82,14 +82,13 @@ UNLIMITED = 10**9
 class Needs(NamedTuple):
     """Reviews that items are short of.
 
-    ``reviews`` (N,) are missing to the minimum number, ``members`` (N, G) to the minimum of each panel group, and
-    ``different`` (N, A) panel groups of each attribute. One review may serve several of them: ``each`` (N,) is the
-    minimum number of new reviews of an item, sufficient if ``exact``.
+    ``reviews`` (N,) are missing to the minimum number, ``members`` (N, G) to the minimum of each panel group. One
+    review may serve several of them: ``each`` (N,) is the minimum number of new reviews of an item, sufficient if
+    ``exact``.
     """
 
     reviews: IntArray
     members: IntArray
-    different: IntArray
     each: IntArray
     exact: bool
 
@@ -98,9 +97,9 @@ class Needs(NamedTuple):
         return int(self.each.sum())
 
     @property
-    def cells(self) -> tuple[IntArray, IntArray, IntArray]:
-        """New reviews, members and different values that are missing, flat."""
-        return self.each, self.members.ravel(), self.different.ravel()
+    def cells(self) -> tuple[IntArray, IntArray]:
+        """New reviews and members that are missing, flat."""
+        return self.each, self.members.ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +107,14 @@ class People:
     """Rules on the reviewers of an item, and the reviews that every item must have.
 
     Every item must have ``min_reviews``, old and new. ``lost`` (N, G) counts reviewers of each panel group who were
-    invited for an item but are not in the table; they count towards limits. ``waived`` are the reviews, members and
-    different values of :class:`Needs` that items do without, since they cannot be had.
+    invited for an item but are not in the table; they count towards limits. ``waived`` are the reviews and members of
+    :class:`Needs` that items do without, since they cannot be had.
     """
 
     ruled: Ruled = field(default_factory=lambda: ruled_by((), 0, 1))
     min_reviews: int = 0
     lost: IntArray | None = None
-    waived: tuple[IntArray, IntArray, IntArray] | None = None
+    waived: tuple[IntArray, IntArray] | None = None
 
     @property
     def panels(self) -> Panels:
@@ -132,20 +131,17 @@ class People:
 
     def needs(self, table: Reviews) -> Needs:
         panels = self.panels
-        counts = self.counts(table)
         reviews = np.maximum(self.min_reviews - table.reviews_per_item, 0)
-        members = np.maximum(panels.least - counts, 0)
+        members = np.maximum(panels.least - self.counts(table), 0)
         mine = panels.attribute[:, None] == np.arange(panels.n_attributes)
-        different = np.maximum(panels.different - (counts > 0).astype(np.int64) @ mine, 0)
         if self.waived is not None:
-            needed = zip((reviews, members, different), self.waived, strict=True)
-            reviews, members, different = (np.maximum(missing - given_up, 0) for missing, given_up in needed)
+            needed = zip((reviews, members), self.waived, strict=True)
+            reviews, members = (np.maximum(missing - given_up, 0) for missing, given_up in needed)
         # A reviewer of at most one value of an attribute serves one of its groups only.
         together = np.where(self._values > 1, _most_of(members, mine), members @ mine)
-        apart = -(-different // np.maximum(self._values, 1))
-        lacking = np.maximum(reviews, np.maximum(together, apart).max(axis=1, initial=0))
-        exact = np.count_nonzero(members.any(axis=0) @ mine) <= 1 and not different.any() and (self._values <= 1).all()
-        return Needs(reviews, members, different, lacking, bool(exact))
+        lacking = np.maximum(reviews, together.max(axis=1, initial=0))
+        exact = np.count_nonzero(members.any(axis=0) @ mine) <= 1 and (self._values <= 1).all()
+        return Needs(reviews, members, lacking, bool(exact))
 
     @cached_property
     def _values(self) -> IntArray:
@@ -156,13 +152,9 @@ class People:
         held = np.bincount(owner * size + panels.attribute[panels.group], minlength=size)
         return np.array([held[a::size].max(initial=0) for a in range(panels.n_attributes)], np.int64)
 
-    @property
-    def attribute_names(self) -> list[str]:
-        return list(self.ruled.names)
-
     def without_needs(self) -> People:
         panels = self.panels
-        free = panels._replace(least=np.zeros_like(panels.least), different=np.zeros_like(panels.different))
+        free = panels._replace(least=np.zeros_like(panels.least))
         return replace(self, ruled=self.ruled._replace(panels=free), min_reviews=0)
 
     def without(self, lost: Reviews) -> People:

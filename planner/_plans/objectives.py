@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from reviewgraph._base import InputError
+import numpy as np
+
+from planner._plans.outcome import Purchase
+from reviewgraph._base import InputError, cut_of, least_spread, probability_in_top, snapped
 
 if TYPE_CHECKING:
-    from planner._plans.outcome import Purchase
     from reviewgraph._base import FloatArray, IntArray
     from reviewgraph.table import Reviews
 
@@ -48,7 +50,6 @@ def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray, price
     >>> misplaced(np.zeros(2), np.ones(2), np.array([0.0, 1.0]), 0.5).round(3).tolist()
     [0.25, 0.125]
     """
-    import numpy as np
     from scipy.special import ndtr, ndtri
 
     above = distance / sd
@@ -68,7 +69,6 @@ def both_above(first: FloatArray, second: FloatArray, correlation: FloatArray) -
     >>> both_above(np.zeros(1), np.zeros(1), np.array([0.5])).round(6).tolist()
     [0.333333]
     """
-    import numpy as np
     from scipy.special import ndtr, owens_t
 
     # Owen's formula divides by both arguments, and is continuous there.
@@ -95,10 +95,6 @@ class Decision:
     helps = "be surer of which papers to select"
 
     def __init__(self, beliefs: Beliefs, n: int | None) -> None:
-        import numpy as np
-
-        from reviewgraph._base import cut_of, probability_in_top
-
         message = ""
         if n is None:
             message = "goal 'decision' needs the number of papers to select; found none"
@@ -125,8 +121,6 @@ class Decision:
 
     def left(self, extra: FloatArray) -> float:
         """Return the sum of losses after reviews of precisions ``extra``, shape (N,), beyond the pending ones."""
-        import numpy as np
-
         return float(self.losses(np.arange(extra.size), extra).sum())
 
     def effect(self, item: int) -> str:
@@ -136,10 +130,6 @@ class Decision:
     @property
     def worth_reading(self) -> int:
         """The default number of reviews to plan: the papers that are not settled."""
-        import numpy as np
-
-        from reviewgraph._base import snapped
-
         return int((snapped(np.minimum(self.chance, 1.0 - self.chance) - ERROR_RATE, 1.0) > 0).sum())
 
 
@@ -177,9 +167,6 @@ def beliefs_of(reviews: Reviews, fixed: IntArray) -> Beliefs:
 
     Reviews without a score, and ``fixed`` pairs (F, 2), are still to come. Raises InputError if there are no scores.
     """
-    import numpy as np
-
-    from reviewgraph._base import least_spread
     from reviewgraph.graph import learned_from
 
     if not reviews.scored.any():
@@ -209,8 +196,6 @@ def brought_by(pairs: IntArray, precision: FloatArray, n_items: int) -> FloatArr
     >>> brought_by(np.array([[0, 1], [1, 1]]), np.array([0.5, 2.0]), 3).tolist()
     [0.0, 2.5, 0.0]
     """
-    import numpy as np
-
     return np.bincount(pairs[:, 1], precision[pairs[:, 0]], n_items).astype(np.float64)
 
 
@@ -224,8 +209,6 @@ def at_random(aim: Decision, extra: FloatArray, count: int) -> float:
     gets a second review before all have one: a paper's expected loss is then the mean of that with and without a
     review.
     """
-    import numpy as np
-
     every = np.arange(extra.size)
     typical = aim.beliefs.typical
     rounds, rest = divmod(count, extra.size)
@@ -236,8 +219,6 @@ def at_random(aim: Decision, extra: FloatArray, count: int) -> float:
 
 def gains_of(aim: Decision, pairs: IntArray) -> list[float]:
     """Return the gain of each review, shape (P, 2), after those before it; they sum to the gain of all."""
-    import numpy as np
-
     every = np.arange(aim.beliefs.mean.size)
     extra = np.zeros(every.size)
     losses = aim.losses(every, extra)
@@ -255,10 +236,6 @@ def purchase(aim: Decision, pairs: IntArray, first: int) -> Purchase:
 
     ``first`` is the number of the first review for the objective.
     """
-    import numpy as np
-
-    from planner._plans.outcome import Purchase
-
     nothing = np.zeros(aim.beliefs.mean.size)
     after = aim.left(aim.beliefs.brought_by(pairs))
     return Purchase(aim.unit, aim.left(nothing), after, at_random(aim, nothing, len(pairs)), first, aim.helps)

@@ -30,10 +30,10 @@ from reviewgraph.graph import level_named, structure_of
 from reviewgraph.report import MOST, map_of, not_counted
 
 if TYPE_CHECKING:
-    from planner._plans.match import Match
     from planner._plans.outcome import Purchase
     from planner._plans.plan import Plan
     from planner._plans.process import Rounds
+    from planner._plans.rounds import Match
     from reviewgraph._base import Label
 
 #: Reviews that are seen first, also those of a round, and rounds.

@@ -11,11 +11,10 @@ import numpy as np
 
 from planner._plans.constraints import with_extra
 from planner._plans.outcome import PlanStatus, standing
-from planner._plans.target import Reach
-from planner._plans.targets import target_named
-from planner.shortage import NOTHING_SHORT, Shortage, usual_load
+from planner._plans.target import Reach, target_named
+from planner.facts import NOTHING_SHORT, Shortage, usual_load
 from reviewgraph._base import Result, counted
-from reviewgraph.formats import COMPARE, Outgoing, letters, with_rows
+from reviewgraph.formats import COMPARE, Outgoing, letters
 from reviewgraph.graph import Assumptions, outlook_of, structure_of
 
 if TYPE_CHECKING:
@@ -243,35 +242,6 @@ class Plan(Result):
             return None
         before, after = (outlook_of(structure_of(table), Assumptions()).error for table in tables)
         return float(np.median(before)), float(np.median(after))
-
-    def added_to(self, frame: Any) -> Any:
-        """Return a data frame of the reviews with a row for each planned one below, under its own names of columns.
-
-        Parameters
-        ----------
-        frame
-            The data frame that the reviews came from, of pandas, polars or pyarrow.
-
-        Returns
-        -------
-        DataFrame
-            Of the same kind; the score of the new rows is missing, so that they count as planned.
-
-        Raises
-        ------
-        InputError
-            If the frame has no column of reviewers or items, or the plan is infeasible.
-
-        Examples
-        --------
-        >>> import pandas
-        >>> import planner
-        >>> frame = pandas.DataFrame({"email": ["ann", "ann", "bob", "bob"], "paper": [1, 2, 2, 3]})
-        >>> len(planner.plan(frame).added_to(frame))
-        5
-        """
-        self._refuse_none("added_to")
-        return with_rows(frame, [review.reviewer for review in self.added], [review.item for review in self.added])
 
     def mail(self) -> dict[Label, str]:
         """Return a letter to each reviewer invited; fixed reviews need no invitation.

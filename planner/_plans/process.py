@@ -14,15 +14,14 @@ import numpy as np
 from planner._plans.constraints import as_pairs, no_pairs
 from planner._plans.covering import cover, why_uncovered
 from planner._plans.kernels.cascade import may_read, use
-from planner._plans.match import matched
-from planner._plans.rounds import Expected, Papers, play, rollouts_for, schedule
+from planner._plans.rounds import Expected, Papers, matched, play, rollouts_for, schedule
 from reviewgraph._base import TIE, counted, largest, snapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from planner._plans.match import Match
     from planner._plans.objectives import Decision
+    from planner._plans.rounds import Match
     from planner._plans.target import Ledger
     from planner._plans.task import Task
     from reviewgraph._base import FloatArray, IntArray

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from planner._plans.task import allowed_pairs, looked_at
-from reviewgraph._base import Progress, noun
+from reviewgraph._base import InputError, Progress, noun
+from reviewgraph.graph import ALL_NAMES, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,6 +115,20 @@ class Target(ABC):
 
     def __repr__(self) -> str:
         return f"<Target: {self.name}>"
+
+
+def target_named(name: str) -> Target:
+    """Return the target of a level, or raise InputError.
+
+    >>> target_named("double")
+    <Target: double>
+    """
+    target: type[Target] | None = level_named(name, "target").part("target")
+    if target is None:
+        able = ", ".join(other for other in ALL_NAMES if level_named(other).part("target") is not None)
+        message = f"target: expected a level that plans are made for ({able}), found {name!r}"
+        raise InputError(message)
+    return target()
 
 
 # The state of a search: its best plan and bounds.

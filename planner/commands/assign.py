@@ -66,15 +66,6 @@ def read_who_wrote(session: Session, reviewers: Collection[str]) -> dict[str, An
     return {"authors": table}
 
 
-def read_cap(session: Session) -> Any:
-    """Return ``--max-probability``: a number, probabilities by pair, or None."""
-    cap = session.params["max_probability"]
-    try:
-        return None if cap is None else float(cap)
-    except ValueError:
-        return session.read("max_probability")
-
-
 def _verified(session: Session, answer: Answer) -> Findings:
     from planner.verifying import of_assigned
 
@@ -94,7 +85,7 @@ def _verified(session: Session, answer: Answer) -> Findings:
         "--avoid-below": "leave such pairs out of the file of affinities, or give them lower ones",
         "--min-affinity": "leave such pairs out of the file of affinities",
         "--per-change": "add that amount to the affinities of the pairs of the previous assignment",
-        "--reward": "--at-least A=N, N different values of A on each paper",
+        "--reward": "--at-most A=N, so that each paper has reviewers of several values of A",
         "--survive": "--target survives-reviewer",
         "--design": "leave it out; without affinities the choice is random, and doubly connected by default",
         "--floor-best": "--floor X, the minimum sum of affinities of a paper",
@@ -181,8 +172,9 @@ def _verified(session: Session, answer: Answer) -> Findings:
 )
 @option(
     "Randomisation",
-    "--max-probability Q|FILE",
-    help="Randomise the assignment; maximum probability Q for all pairs, or by pair (item,reviewer,probability).",
+    "--max-probability Q",
+    type=Number(),
+    help="Randomise the assignment, with maximum probability Q of each pair.",
 )
 @option("Search", "--time-limit S", type=Number(0), help="Time limit in seconds.  [default: none]")
 @option("Search", "--seed N", minimum=0, default=0, help="Random seed.")
@@ -268,7 +260,6 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
     from reviewgraph.io import joined_pairs
 
     params = session.params
-    cap = read_cap(session)
     listing = session.read("listing", params["items_file"])
     items = listing.items
     reviewers, attributes, head = _people(session)
@@ -303,7 +294,7 @@ def _problem(session: Session) -> tuple[dict[str, Any], Any, str]:
         "previous": previous,
         **authors,
         "alternates": params["alternates"] or 0,
-        "max_probability": cap,
+        "max_probability": params["max_probability"],
         "merge": session.spellings,
     }
     # Reviews of a paper in these tables are accounted for, the others are ignored.

@@ -25,13 +25,12 @@ from reviewgraph.cli import (
 from reviewgraph.formats import CSV, Outgoing, takers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence, Sized
+    from collections.abc import Collection, Mapping, Sequence, Sized
 
     from planner.rules import Rule
     from reviewgraph._base import BoolArray, Fact, Label
     from reviewgraph.formats import Columns, System
 
-    Decorator = Callable[..., Any]
     Attributes = dict[str, dict[str, Any]]
 
 #: Rules on the reviewers of one paper.
@@ -54,9 +53,9 @@ rule_options = with_options(
         "Rules",
         "--at-least A=N",
         multiple=True,
-        help="At least N reviewers per paper with a yes in A (senior=1), with a value of A (region:Asia=1), with one "
-        "that the paper has, by --authors or --items (country:same=1), or with N different values of A (region=2). N "
-        "may be a column of --items. May be repeated.",
+        help="At least N reviewers per paper with a yes in A (senior=1), with a value of A (region:Asia=1), or with "
+        "one that the paper has, by --authors or --items (country:same=1). N may be a column of --items. May be "
+        "repeated.",
     ),
     conflict_by_option,
 )

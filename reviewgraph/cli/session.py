@@ -346,7 +346,6 @@ def _reader_of(name: str) -> Callable[..., Any]:
         "fixed": side.read_assigned,
         "gone": lambda *path, **options: Gone(*side.read_gone(*path, **options)),
         "like": read_reviews,
-        "max_probability": side.read_probabilities,
         # A review of a first phase that was revised counts once.
         "phase_one": functools.partial(read_reviews, duplicates="last"),
         "previous": side.read_assigned,

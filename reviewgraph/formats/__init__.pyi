@@ -5,7 +5,6 @@ from .columns import Role as Role
 from .columns import nouns_of as nouns_of
 from .engine import parquet_parts as parquet_parts
 from .files import quote as quote
-from .memory import with_rows as with_rows
 from .side import AFFINITY as AFFINITY
 from .side import COST as COST
 from .side import DEMAND as DEMAND

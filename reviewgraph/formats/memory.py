@@ -217,22 +217,6 @@ def of_roles(frame: Any, roles: Sequence[Role], note: Note) -> tuple[Any, list[s
     return table.select(*(table.columns[place] for place in places)).to_native(), unused
 
 
-def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> Any:
-    """Return a data frame with rows for planned reviews below its own, under its own names of columns."""
-    table = _long(frame)
-    header = list(map(str, table.columns))
-    try:
-        places = locate(header, ROLES, {}, "frame", lambda message: None)
-    except InputError as error:
-        raise InputError(_in_python(str(error))) from error
-    columns = {table.columns[places["reviewer"]]: list(reviewer), table.columns[places["item"]]: list(item)}
-    more = nw.from_dict(columns, backend=table.implementation)
-    native = nw.concat([table, more], how="diagonal").to_native()
-    # Rows that pandas numbers go on, instead of beginning anew.
-    numbered = type(getattr(frame, "index", None)).__name__ == "RangeIndex"
-    return native.reset_index(drop=True) if numbered else native
-
-
 def _ask_wide(table: FrameTable, wanted: Mapping[str, str]) -> str:
     """Return advice for a frame that may have a column per reviewer, or per item; nothing for others."""
     if recognised(table.header, (REVIEWER, ITEM), wanted) == 2:

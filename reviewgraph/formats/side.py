@@ -393,9 +393,8 @@ def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
 
 #: The distinct pairs of a file ``item,reviewer``: reviews, or the export of an assignment.
 read_assigned = partial(_read_pairs, kind="assignments")
-#: Pairs with numbers of a file ``item,reviewer,affinity`` (probability, cost, weight: a confidence or an expertise).
+#: Pairs with numbers of a file ``item,reviewer,affinity`` (cost, weight: a confidence or an expertise).
 read_affinity = partial(_read_pairs, field=AFFINITY, kind="affinities")
-read_probabilities = partial(_read_pairs, field=PROBABILITY)
 read_cost = partial(_read_pairs, field=COST)
 read_weights = partial(_read_pairs, field=WEIGHT)
 

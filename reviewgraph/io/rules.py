@@ -87,9 +87,8 @@ class Rules:
         Maximum reviewers per item who share a value of an attribute, by attribute, or with one value by ``(attribute,
         value)``; or :class:`planner.AtMost` objects.
     at_least
-        Minimum reviewers per item for whom an attribute is True, or minimum different values of it, by attribute;
-        minimum reviewers with one value by ``(attribute, value)``; or :class:`planner.AtLeast` objects. The value
-        ``"same"`` means any value that the item has.
+        Minimum reviewers per item for whom an attribute is True, by attribute, or with one value by ``(attribute,
+        value)``; or :class:`planner.AtLeast` objects. The value ``"same"`` means any value that the item has.
     authors
         (author, item) pairs, or a mapping item -> authors. Labels of authors are those of reviewers; others are only
         authors. Nobody reviews their own paper.

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from planner import AtLeast, AtMost, assign
+from planner import AtMost, assign
 from tests.planner.assignments import naive_rules as naive
 
 TOLERANCE = 1e-6
@@ -95,20 +95,12 @@ def by_highs(case):
                 v: [k for k in own if v in naive.values_of(pairs[k][0], rule.attribute, case["attributes"])]
                 for v in sorted(values, key=str)
             }
-            flag = naive.is_flag(rule.attribute, case["attributes"])
             if isinstance(rule, AtMost):
                 for members in of.values():
                     add(dict.fromkeys(members, 1), 0, rule.number)
-            elif isinstance(rule, AtLeast) and (flag or rule.value is not None):
-                add(dict.fromkeys(of.get(True if flag else rule.value, []), 1), rule.number, len(pairs))
             else:
-                there = {}
-                for members in of.values():
-                    there[len(value)] = 1
-                    add({len(value): 1, **dict.fromkeys(members, -1)}, -len(pairs), 0)
-                    value.append(0.0)
-                if isinstance(rule, AtLeast):
-                    add(there, rule.number, len(of))
+                members = of.get(True if rule.value is None else rule.value, [])
+                add(dict.fromkeys(members, 1), rule.number, len(pairs))
     entries = [(number, k, w) for number, row in enumerate(rows) for k, w in row.items()]
     number, column, weight = (np.array(part) for part in zip(*entries, strict=True))
     matrix = csr_array((weight, (number, column)), shape=(len(rows), len(value)))

@@ -90,7 +90,7 @@ def any_market(rng: np.random.Generator) -> Options:
         if pair not in world.candidates and len(asked["affinity"]) > 1:
             asked["affinity"].pop(pair, None)
     if rng.random() < 0.25:
-        _lottery(rng, asked, pairs)
+        _lottery(rng, asked)
     else:
         _concerns(rng, asked, pairs)
     return asked
@@ -144,11 +144,8 @@ def _authors(rng: np.random.Generator, asked: Options) -> None:
     asked["authors"] = authors
 
 
-def _lottery(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None:
-    cap: Any = float(rng.choice([0.3, 0.5, 0.5, 0.75, 0.9, 1.0]))
-    if rng.random() < 0.2:
-        cap = {pair: float(rng.choice([0.0, 0.5, 0.8, 1.0])) for pair in pairs if rng.random() < 0.6} or cap
-    asked["max_probability"] = cap
+def _lottery(rng: np.random.Generator, asked: Options) -> None:
+    asked["max_probability"] = float(rng.choice([0.3, 0.5, 0.5, 0.75, 0.9, 1.0]))
 
 
 def _concerns(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None:
@@ -622,10 +619,7 @@ class Lotteries:
 
     def cap(self, pair: Pair) -> float:
         world = self.everything.world
-        cap = world.asked["max_probability"]
-        if pair in world.fixed:
-            return 1.0
-        return float(cap.get(pair, 1.0) if isinstance(cap, dict) else cap)
+        return 1.0 if pair in world.fixed else float(world.asked["max_probability"])
 
     def best(self) -> float | None:
         """Return the largest worth of a lottery within the caps; None where there is none."""

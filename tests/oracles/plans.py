@@ -326,12 +326,10 @@ class Sets:
         return self.counts(standing.tolist(), [row(pair) for pair in world.free])
 
     def having(self, rule: AtLeast) -> Floats:
-        """Return reviewers of each paper with the value of a rule, or different values, shape (S, N)."""
+        """Return reviewers of each paper with the value of a rule, shape (S, N)."""
         total, _ = self.members(rule.attribute)
         values = self.values(rule.attribute)
         table = total.reshape(len(total), len(self.world.asked["items"]), len(values))
-        if rule.value is None and not naive_rules.is_flag(rule.attribute, self.world.attributes):
-            return np.asarray((table > 0).sum(axis=2))
         return np.asarray(table[:, :, values.index(True if rule.value is None else rule.value)])
 
     @cached_property

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._plans.constraints import no_pairs
-from planner._plans.covering import Ways, cover, share, waived, why_uncovered
+from planner._plans.covering import Ways, cover, settle, share, waived, why_uncovered
 from planner._plans.outcome import what_is_missing
-from planner._plans.programme import settle
 from planner._plans.target import Bound, Ledger
 from planner._plans.task import minimal, new_task
 from reviewgraph._base import Clock, counted, noun

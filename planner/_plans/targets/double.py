@@ -12,10 +12,10 @@ import numpy as np
 from planner._plans import cascade, listing, lower_bounds
 from planner._plans.cascade import Repairer, polish
 from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.covering import settle
 from planner._plans.kernels.cascade import follow
 from planner._plans.kernels.trials import extend_unfinished, leaving
 from planner._plans.listing import reduce
-from planner._plans.programme import settle
 from planner._plans.target import Bound, Groups, Target
 from planner._plans.targets.covered import least_load, lighten
 from planner._plans.targets.searched import SearchedTarget

@@ -21,12 +21,6 @@ def counts(panel, attribute, attributes):
     return found
 
 
-def is_flag(attribute, attributes):
-    """Whether an attribute is a matter of yes or no."""
-    values = [known[attribute] for known in attributes.values() if known.get(attribute) not in (None, "")]
-    return bool(values) and all(isinstance(value, bool) for value in values)
-
-
 def counted(panel, rule, attributes, paper=None):
     """Reviewers of a panel by value, of the values that a rule is on; ``paper`` are the attributes of the paper."""
     count = counts(panel, rule.attribute, attributes)
@@ -56,12 +50,8 @@ def broken(panel, attributes, rules, paper=None):
         elif rule.value == "same":
             own = values_of("paper", rule.attribute, {"paper": paper})
             holds = not own or sum(bool(own & values_of(r, rule.attribute, attributes)) for r in panel) >= number
-        elif rule.value is not None:
-            holds = count.get(rule.value, 0) >= number
-        elif is_flag(rule.attribute, attributes):
-            holds = count.get(True, 0) >= number
         else:
-            holds = len(count) >= number
+            holds = count.get(True if rule.value is None else rule.value, 0) >= number
         if not holds:
             wrong.append(rule)
     return wrong
@@ -82,7 +72,7 @@ def random_rules(rng, attributes, most=3):
     regions = sorted({known["region"] for known in attributes.values() if known["region"]})
     kinds = [
         AtMost("region", 1), AtMost("region", 2), AtMost("topic", 1), AtMost("topic", 2), AtMost("senior", 1),
-        AtLeast("region", 2), AtLeast("topic", 2), AtLeast("senior", 1), AtLeast("senior", 2),
+        AtLeast("region", 1, regions[-1]), AtLeast("topic", 2, "t0"), AtLeast("senior", 1), AtLeast("senior", 2),
         AtLeast("region", 1, regions[0]), AtLeast("topic", 1, "t1"),
     ]  # fmt: skip
     return [kinds[k] for k in sorted(rng.choice(len(kinds), int(rng.integers(1, most + 1)), replace=False).tolist())]
@@ -107,6 +97,6 @@ def random_rules_of_papers(rng, most=2):
         AtMost("region", 1, "other"), AtMost("topic", 1, "other"), AtMost("region", "needed"),
         AtMost("senior", "needed"), AtMost("topic", 1, "t1"), AtLeast("region", 1, "same"),
         AtLeast("topic", 1, "same"), AtLeast("topic", 2, "same"),
-        AtLeast("topic", "needed", "same"), AtLeast("topic", "needed"), AtLeast("senior", "needed"),
+        AtLeast("topic", "needed", "same"), AtLeast("topic", "needed", "t0"), AtLeast("senior", "needed"),
     ]  # fmt: skip
     return [kinds[k] for k in sorted(rng.choice(len(kinds), int(rng.integers(1, most + 1)), replace=False).tolist())]

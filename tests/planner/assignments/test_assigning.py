@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import signal
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -372,6 +373,7 @@ def test_the_price_of_the_level_is_what_it_adds_to_that_of_the_rules(seed):
     assert without.status == "optimal"
     assert result.price_of_level == pytest.approx(result.price - without.price)
     assert without.price_of_level == pytest.approx(0.0, abs=1e-9)
+    assert replace(without, affinity_before_level=without.affinity - 1.0).price_of_level == 0.0
 
 
 BEYOND = {("a", "p"): 1e308, ("b", "p"): 1e308, ("a", "q"): -1e308, ("b", "q"): 1.0}

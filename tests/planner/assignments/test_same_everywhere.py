@@ -58,9 +58,9 @@ def test_a_slow_machine_gives_the_whole_answer_of_a_quick_one(way, request):
 
 
 def test_an_assignment_says_that_a_time_limit_ended_the_search():
-    stopped = exact.solved(case(7, 60, 40), search=Search(time_limit=0.0))
+    stopped = exact.solved(case(10, 60, 40), search=Search(time_limit=0.0))
     assert (stopped.status, stopped.timed_out, stopped.to_dict()["timed_out"]) == ("feasible", True, True)
     assert f"! {Clock.TIMED_OUT}." in told(stopped)
-    whole = exact.solved(case(7, 60, 40))
+    whole = exact.solved(case(10, 60, 40))
     assert (whole.status, whole.timed_out) == ("optimal", False)
     assert Clock.TIMED_OUT not in told(whole)

@@ -132,11 +132,3 @@ def test_lots_have_probabilities(folder):
     assert sum(row["probability"] for row in rows) == pytest.approx(36)
     assert report["draws"]["assignments"] == 10
     assert report["draws"]["at_level"] == 1.0
-    # The probabilities of one run may cap the next.
-    lines = [f"{row['item']},{row['reviewer']},{row['probability']}" for row in rows]
-    (folder / "chances.csv").write_text("\n".join(["item,reviewer,probability", *lines, ""]))
-    again = run("--affinity", "affinity.csv", "--max-probability", "chances.csv", "--json")
-    assert again.exit_code == 0
-    limit = {(row["item"], row["reviewer"]): row["probability"] for row in rows}
-    for row in json.loads(again.stdout)["probabilities"]:
-        assert row["probability"] <= limit.get((row["item"], row["reviewer"]), 1.0)

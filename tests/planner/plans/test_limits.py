@@ -12,10 +12,9 @@ from hypothesis import given
 import planner
 from planner import planning
 from planner._plans.constraints import constrain, no_pairs
-from planner._plans.greedy import greedy_connected, greedy_recoverable
 from planner._plans.outcome import PlanStatus
 from planner._plans.target import Ledger
-from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle
+from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle, greedy_connected, greedy_recoverable
 from planner._plans.task import Candidates, new_task
 from reviewgraph import Reviews
 from reviewgraph._base import Clock

@@ -181,9 +181,6 @@ BESIDE: dict[str, Callable[[Reviews, str], object]] = {
     "authors": lambda table, who: assign(
         GRID, demand=1, load=3, authors={"p1": [who]}, target="none"
     ).reviews.to_dict(),
-    "chances": lambda table, who: assign(
-        GRID, demand=1, load=3, max_probability={(who, "p1"): 0.5}, target="none"
-    ).to_dict()["probabilities"],
 }
 GRID = {(who, paper): 1.0 + (who == "ann") for who in ("ann", "bob") for paper in ("p1", "p2", "p3")}
 

@@ -5,7 +5,6 @@ import pytest
 
 from planner import assign
 from reviewgraph import Reviews
-from reviewgraph.formats import Columns
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.test_assigning import pairs_of
 
@@ -47,20 +46,6 @@ def test_caps_of_one_leave_the_assignment_as_it_is():
     assert pairs_of(plain) == pairs_of(certain)
     assert set(probabilities(certain).values()) == {1.0}
     assert certain.randomised.percent == pytest.approx(100.0 * plain.affinity / plain.affinity_unconstrained)
-
-
-def test_a_table_caps_its_pairs_only():
-    best = pairs_of(assign(affinity(), demand=3, load=5, target="none"))
-    table = {best[0]: 0.25, best[1]: 0.0}
-    result = assign(affinity(), demand=3, load=5, max_probability=table, target="none")
-    published = probabilities(result)
-    assert published.get(best[0], 0.0) <= 0.25
-    assert best[1] not in published
-    assert max(published.values()) == 1.0
-    assert result.randomised.max_probability is None
-    assert result.randomised.listed is None
-    columns = Columns(np.array([0]), np.array([0]), [best[1][0]], [best[1][1]], np.array([0.0]))
-    assert best[1] not in probabilities(assign(affinity(), demand=3, load=5, max_probability=columns, target="none"))
 
 
 def test_a_first_phase_links_and_is_not_drawn():

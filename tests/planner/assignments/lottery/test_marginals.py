@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import AtLeast, AtMost
-from planner._assign.marginals import UNITS, best_marginals, limits_of, through_rules
+from planner._assign.lottery import UNITS, best_marginals, cap_of, through_rules
 from planner._assign.why_none import why_capped
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_lottery import best_worth
@@ -37,11 +37,11 @@ def problems(draw):
 @given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]))
 @examples(16)
 def test_worth_is_that_of_a_linear_programme(problem, cap):
-    found = best_marginals(problem, limits_of(problem, cap))
+    found = best_marginals(problem, cap_of(cap))
     best = best_worth(problem, cap)
     if best is None:
         assert found is None
-        assert why_capped(problem, np.full(problem.item.size, cap), UNITS)
+        assert why_capped(problem, cap_of(cap), UNITS)
         return
     assert found.value == pytest.approx(best, abs=1e-3)
     kept(problem, found.units, cap)
@@ -58,8 +58,7 @@ def kept(problem, units, cap):
 
 
 def test_caps_are_rounded_down():
-    problem = problem_of([(0, 0), (0, 1)], [1.0, 1.0], 1, 2, demand=1, load=1)
-    assert limits_of(problem, np.array([0.55559, 0.7])).most.tolist() == [5555, 7000]
+    assert [cap_of(cap) for cap in (0.55559, 0.7)] == [5555, 7000]
 
 
 RULED = {j: {"institution": "ab"[j % 2], "senior": j == 0} for j in range(4)}
@@ -70,7 +69,7 @@ def test_rules_on_one_attribute_are_nodes(rule):
     pairs = [(i, j) for i in range(2) for j in range(4)]
     ruled = ruled_of(4, 2, RULED, [rule])
     problem = problem_of(pairs, [0.0, 1, 0, 1] * 2, 2, 4, demand=2, load=2, ruled=ruled)
-    units = best_marginals(problem, limits_of(problem, 1.0)).units
+    units = best_marginals(problem, UNITS).units
     share = np.bincount(problem.reviewer, units, 4) / UNITS
     if isinstance(rule, AtMost):
         assert share[[1, 3]].sum() == 2
@@ -81,6 +80,6 @@ def test_rules_on_one_attribute_are_nodes(rule):
 
 def test_loads_and_caps_together_are_cut():
     problem = problem_of([(i, j) for i in range(3) for j in range(2)], np.ones(6), 3, 2, demand=1, load=[1, 9])
-    words = why_capped(problem, np.full(6, 0.5), UNITS)
+    words = why_capped(problem, cap_of(0.5), UNITS)
     assert "need 3 reviews" in words
     assert "> 2.5" in words

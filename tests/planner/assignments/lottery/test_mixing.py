@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from planner import AtLeast, AtMost, assign
 from planner._assign import lottery, spanning
-from planner._assign.marginals import support_of
+from planner._assign.lottery import support_of
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.test_assigning import pairs_of

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from planner import AtMost
-from planner._assign.marginals import UNITS, best_marginals, limits_of, support_of
+from planner._assign.lottery import UNITS, best_marginals, cap_of, support_of
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.lottery.test_marginals import problems
 from tests.trials import examples, sampled, trials
@@ -23,7 +23,7 @@ def drawn(problem, units, rng):
 @given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]), st.integers(0, 99))
 @examples(40)
 def test_every_draw_meets_demands_and_loads(problem, cap, seed):
-    found = best_marginals(problem, limits_of(problem, cap))
+    found = best_marginals(problem, cap_of(cap))
     if found is None:
         return
     rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_rules_hold_in_every_draw():
     pairs = [(i, j) for i in range(6) for j in range(9)]
     ruled = ruled_of(9, 6, attributes, [AtMost("home", 1)])
     problem = problem_of(pairs, rng.random(54), 6, 9, demand=3, load=3, ruled=ruled)
-    units = best_marginals(problem, limits_of(problem, 0.5)).units
+    units = best_marginals(problem, cap_of(0.5)).units
     for _ in range(50):
         chosen = drawn(problem, units, rng)
         homes = problem.item[chosen] * 3 + problem.reviewer[chosen] % 3

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner._assign.best_flow import settle
-from planner._assign.flow import whole_costs
+from planner._assign.flow import settle, whole_costs
 from planner._assign.kernels.flow import cheapest_path, flip, workspace
 from tests.planner.assignments.cases import FAR, cheapest_assignment, problem_of, random_case
 

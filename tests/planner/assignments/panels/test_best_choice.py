@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from planner._assign import programme as module
-from planner._assign.programme import Relaxation, best_choice
-from planner._assign.rows import programme_of
+from planner._assign.programme import Relaxation, best_choice, programme_of
 from reviewgraph._base import Clock
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of
@@ -41,16 +40,10 @@ def plain_optimum(problem, attributes, rules):
     size = problem.item.size
     panels = {i: np.flatnonzero(problem.item == i) for i in range(problem.n_items)}
     values = [{a: naive.values_of(j, a, attributes) for a in ("region", "topic", "senior")} for j in problem.reviewer]
-    present = {}
-    for i, panel in panels.items():
-        for rule in rules:
-            for value in {v for p in panel for v in values[p][rule.attribute]}:
-                present.setdefault((i, rule.attribute, value), size + len(present))
-    width = size + len(present)
     rows, low, high = [], [], []
 
     def row(columns, weights, least, most):
-        line = np.zeros(width)
+        line = np.zeros(size)
         np.add.at(line, columns, weights)
         rows.append(line)
         low.append(least)
@@ -65,26 +58,17 @@ def plain_optimum(problem, attributes, rules):
             row(panel, problem.affinity[panel], problem.least_score - 1e-9, np.inf)
     for j in range(problem.n_reviewers):
         row(np.flatnonzero(problem.reviewer == j), 1, problem.least[j], problem.load[j])
-    for (i, attribute, value), column in present.items():
-        brings = having(i, attribute, value)
-        row([column, *brings], [1.0] + [-1.0] * len(brings), -np.inf, 0)
-    cost = np.zeros(width)
-    cost[:size] = -problem.affinity
     for rule in rules:
-        for i in panels:
-            mine = {value: c for (item, a, value), c in present.items() if (item, a) == (i, rule.attribute)}
+        for i, panel in panels.items():
             if isinstance(rule, naive.AtMost):
-                for value in mine:
+                for value in {v for p in panel for v in values[p][rule.attribute]}:
                     row(having(i, rule.attribute, value), 1, 0, rule.number)
-            elif rule.value is not None or naive.is_flag(rule.attribute, attributes):
+            else:
                 value = True if rule.value is None else rule.value
                 row(having(i, rule.attribute, value), 1, rule.number, np.inf)
-            else:
-                row(list(mine.values()), 1, rule.number, np.inf)
-    bounds = np.zeros(width)
-    bounds[:size] = problem.given
     limits = LinearConstraint(np.array(rows), low, high)
-    result = milp(cost, constraints=limits, integrality=np.ones(width), bounds=Bounds(bounds, 1))
+    bounds = Bounds(problem.given.astype(float), 1)
+    result = milp(-problem.affinity, constraints=limits, integrality=np.ones(size), bounds=bounds)
     return None if result.x is None else -result.fun
 
 

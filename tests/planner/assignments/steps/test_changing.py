@@ -7,10 +7,9 @@ import pytest
 from scipy.sparse import coo_array
 
 from planner import AtLeast, AtMost, assign
-from planner._assign.changes import Programmed
 from planner._assign.core import Core
 from planner._assign.levels import aim_named
-from planner._assign.linking import Linker
+from planner._assign.linking import Linker, Programmed
 from planner._assign.programme import best_under_rules, broken_items, objective
 from reviewgraph import Search
 from reviewgraph._base import Clock

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner._assign.alternates import Replacing
-from planner._assign.core import largest_cover
+from planner._assign.core import Replacing, largest_cover
 from reviewgraph.table import Reviews
 from tests.planner.assignments.cases import core_of, problem_of, random_case
 from tests.trials import trials

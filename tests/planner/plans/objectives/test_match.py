@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import planner
-from planner._plans.match import fewest, matched, typical_precision
-from planner._plans.rounds import Papers, play, schedule
+from planner._plans.rounds import Papers, fewest, matched, play, schedule, typical_precision
 from reviewgraph import InputError, Reviews
 from reviewgraph.graph import Assumptions, expected_errors, random_assignment
 from tests.planner.plans.objectives.test_rounds import table

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from planner._plans.constraints import no_pairs
-from planner._plans.programme import Master
+from planner._plans.covering import Master
 from planner._plans.targets.double import DoubleOracle
 from planner._plans.task import Cut, new_task
 from planner.errors import InternalError

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from planner._plans import cascade
 from planner._plans.constraints import no_pairs
-from planner._plans.greedy import by_effect
 from planner._plans.kernels.cascade import may_read
+from planner._plans.targets.searched import by_effect
 from planner._plans.task import Task, new_task
 from reviewgraph import Reviews
 from reviewgraph._base import Clock

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 
 from planner._plans.constraints import no_pairs
-from planner._plans.greedy import greedy_connected, greedy_recoverable
 from planner._plans.target import Ledger
-from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle
+from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle, greedy_connected, greedy_recoverable
 from planner._plans.task import new_task
 from reviewgraph._base import Clock
 from reviewgraph.graph.components import recoverability

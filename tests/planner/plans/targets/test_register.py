@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner._plans.targets import target_named
+from planner._plans.target import target_named
 from reviewgraph.graph.levels import ALL
 
 ROOT = Path(__file__).parents[4]

@@ -10,7 +10,7 @@ import pytest
 
 import planner
 from planner._plans.constraints import constrain, no_pairs
-from planner._plans.targets import target_named
+from planner._plans.target import target_named
 from planner._plans.task import Loss, Losses, after_loss, new_task
 from reviewgraph import Reviews
 from reviewgraph.graph.levels import ALL

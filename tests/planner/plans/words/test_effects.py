@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import planner
-from planner._plans.arrivals import joins
 from planner._plans.constraints import constrain
-from planner._plans.targets import target_named
+from planner._plans.outcome import joins
+from planner._plans.target import target_named
 from planner._plans.task import new_task
 from reviewgraph import Reviews, Search
 from reviewgraph.graph.levels import NAMES
