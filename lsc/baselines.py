@@ -359,8 +359,7 @@ def bayesian(
     reviews = as_reviews(reviews)
     n = reviews.n_items // 2 if n_selected is None else n_selected
     if not 0 <= n <= reviews.n_items:
-        message = f"n_selected: expected 0 to {reviews.n_items} items to select, found {n}"
-        raise InputError(message)
+        raise InputError(f"n_selected: expected 0 to {reviews.n_items} items to select, found {n}")
     rng = np.random.default_rng(seed)
     scored = reviews.only_scored()
     average = plain_averages(reviews)
@@ -467,11 +466,10 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
     group = groups_of(scored)
     scaled = _in_units(scored)
     if bounded and (largest := float(np.abs(scored.score).max())) > LARGEST:
-        message = (
+        raise InputError(
             f"bounded: expected scores of about 0 to 10, at most {LARGEST:g} away from 0, found {largest:g}; "
             "rescale them, or omit the bounds"
         )
-        raise InputError(message)
     quality = scaled.unit * _solve(scored, scaled, group, bounded)
     if bounded:
         quality = np.clip(quality, *QUALITY_BOUNDS)
@@ -539,11 +537,10 @@ def _solve(scored: Reviews, scaled: _Scaled, group: IntArray, bounded: bool) -> 
         problem.solve(solver=cp.CLARABEL)
         status = problem.status
     if unknown.value is None:
-        message = (
+        raise SolverFailed(
             f"quadratic programme: expected a solution, found none ({status}); scores may differ too much in size: "
             "rescale those of each reviewer, or use another method"
         )
-        raise SolverFailed(message)
     return np.asarray(quality.value)
 
 

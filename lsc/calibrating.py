@@ -125,11 +125,10 @@ def calibrate(
         if owners and name not in chosen.options:
             if name == "n_selected":
                 number = options.get("n_selected")
-                message = (
+                raise InputError(
                     f"n_selected: expected none with method={method!r}, found {number!r}; to select the best, write "
                     f"calibrate(...).selection({number!r})"
                 )
-                raise InputError(message)
             with_it = " or ".join(f"method={owner!r}" for owner in owners)
             message = f"{name}: expected {with_it} with it, found {method!r}; name that method, or leave {name} out"
             raise InputError(message)

@@ -194,8 +194,7 @@ class Calibration(Estimate):
             raise InputError(message)
         reviews_of = slice(programme.start[code], programme.start[code + 1])
         if reviews_of.start == reviews_of.stop:
-            message = f"reviewer: expected one who has given a score, found {reviewer!r}"
-            raise InputError(message)
+            raise InputError(f"reviewer: expected one who has given a score, found {reviewer!r}")
         rows = row[reviews_of]
         perceived = self.quality[self.reviews.item[rows]] + self.noise[rows]
         return _fit_through(perceived, programme.score[reviews_of], linear=bool(programme.shape[code] == LINEAR))
@@ -374,8 +373,7 @@ def calibrate(
         return calibrate_parts(reviews, hypothesis, max_slope, progress)
     reviews = as_reviews(reviews)
     if tolerance is not None and not 0 <= tolerance <= 1:
-        message = f"tolerance: expected a number from 0 to 1, found {tolerance!r}"
-        raise InputError(message)
+        raise InputError(f"tolerance: expected a number from 0 to 1, found {tolerance!r}")
     programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references)
     scored = reviews.only_scored()
     group = groups_of(scored)
@@ -416,11 +414,10 @@ def _expect_one_unit(programme: Programme) -> None:
     everything = float(np.ptp(programme.score))
     narrow = float(np.quantile(width[width > 0.0], TAIL)) if everything > 0.0 and width.any() else everything
     if everything > WIDEST * narrow:
-        message = (
+        raise InputError(
             f"reviews: expected scores on one scale, found reviewers whose scores lie within {narrow:g}, and all lie "
             f"within {everything:g}, in groups that no review connects; calibrate these one by one"
         )
-        raise InputError(message)
 
 
 def _solve(
@@ -520,8 +517,7 @@ def calibrate_parts(
     if line is None or line.shape is not Shape.LINEAR:
         lines = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
         found = "a mapping" if line is None else repr(line.name)
-        message = f"hypothesis: expected {lines} for a table in parts, found {found}"
-        raise InputError(message)
+        raise InputError(f"hypothesis: expected {lines} for a table in parts, found {found}")
     expect_scores(table.n_scored)
     lower = line.bounds[0]
     scored = table.parts.derive(only_scored)

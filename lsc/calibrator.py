@@ -278,8 +278,7 @@ class Calibrator:
         valid = (*DEFAULTS, *OPTIONS)
         for name, value in params.items():
             if name not in valid:
-                message = f"{name}: expected one of {', '.join(valid)}, found no parameter of this name"
-                raise InputError(message)
+                raise InputError(f"{name}: expected one of {', '.join(valid)}, found no parameter of this name")
             setattr(self, name, value)
         return self
 
@@ -324,8 +323,7 @@ class Calibrator:
         """
         self.reviews_ = _reviews_of(X, y)
         if not self.reviews_.n_reviews:
-            message = "X: expected pairs of a reviewer and an item, found no rows"
-            raise InputError(message)
+            raise InputError("X: expected pairs of a reviewer and an item, found no rows")
         method = method_named(self.method)
         options = self._method_options()
         if "seed" in method.options:
@@ -424,8 +422,7 @@ class Calibrator:
             truth = _scores("y", y)
         predicted = np.asarray(self.predict(X))
         if predicted.shape != truth.shape:
-            message = f"y: expected one score per row of X, {predicted.size}, found {truth.size}"
-            raise InputError(message)
+            raise InputError(f"y: expected one score per row of X, {predicted.size}, found {truth.size}")
         has_score = np.isfinite(truth)
         off = (truth - predicted)[has_score]
         spread = truth[has_score] - truth[has_score].mean() if has_score.any() else truth[has_score]
@@ -435,8 +432,7 @@ class Calibrator:
     def _fitted(self) -> Estimate:
         estimate = getattr(self, "estimate_", None)
         if not isinstance(estimate, Estimate):
-            message = "Calibrator: expected a fitted one, found none; call fit first"
-            raise _not_fitted(message)
+            raise _not_fitted("Calibrator: expected a fitted one, found none; call fit first")
         return estimate
 
     def _known(self, X: Any) -> tuple[list[Label | None], list[Label | None]]:
@@ -452,11 +448,10 @@ class Calibrator:
         reviewer = [label if label in j and scored.loads[j[label]] else None for label in reviewer_labels]
         item = [label if label in i and np.isfinite(estimate.quality[i[label]]) else None for label in item_labels]
         if reviewer_labels and not any(label is not None for label in (*reviewer, *item)):
-            message = (
+            raise InputError(
                 "X: expected pairs of a reviewer and an item, one of them in the fit, found none, such as "
                 f"{reviewer_labels[0]!r} and {item_labels[0]!r}; the first column holds reviewers"
             )
-            raise InputError(message)
         return reviewer, item
 
 
@@ -479,8 +474,7 @@ def _scores(name: str, y: Any) -> FloatArray:
         message = f"{name}: expected scores, found True and False; write {name}.astype(float) if they are scores"
         raise InputError(message)
     if scores.ndim != 1:
-        message = f"{name}: expected one score per row, shape (rows,), found shape {scores.shape}"
-        raise InputError(message)
+        raise InputError(f"{name}: expected one score per row, shape (rows,), found shape {scores.shape}")
     return scores
 
 
@@ -497,11 +491,10 @@ def _frame_of(X: Any) -> Any:
         rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
         return pandas.DataFrame(rows, columns=["reviewer", "item"], dtype=object)
     except (TypeError, ValueError) as error:
-        message = (
+        raise InputError(
             "X: expected Reviews, a data frame with columns of reviewers and items, or rows of a reviewer and an item, "
             f"found {type(X).__name__}"
-        )
-        raise InputError(message) from error
+        ) from error
 
 
 def _pairs_of(X: Any) -> tuple[list[Any], list[Any]]:
@@ -516,12 +509,10 @@ def _reviews_of(X: Any, y: Any) -> Reviews:
     """Return pairs and scores as reviews."""
     if isinstance(X, Reviews):
         if y is not None:
-            message = "y: expected none with Reviews, which hold their scores, found scores; leave y out"
-            raise InputError(message)
+            raise InputError("y: expected none with Reviews, which hold their scores, found scores; leave y out")
         return X
     frame = _frame_of(X)
     if y is None and frame is not X:
-        message = "y: expected the scores of the pairs, found none; pass them, or a data frame with scores as X"
-        raise InputError(message)
+        raise InputError("y: expected the scores of the pairs, found none; pass them, or a data frame with scores as X")
     scores = None if y is None else _scores("y", y)
     return replace(Reviews._from_columns(pairs_in(frame, scores, only=False)), backend=backend_of(X))

@@ -181,14 +181,11 @@ def compare(
     reviews = as_reviews(reviews)
     calibrators = [_calibrator(method) for method in methods]
     if not calibrators:
-        message = "methods: expected the name of a method or more, found none"
-        raise InputError(message)
+        raise InputError("methods: expected the name of a method or more, found none")
     if by not in get_args(Unit):
-        message = f"by: expected {' or '.join(map(repr, get_args(Unit)))}, found {by!r}"
-        raise InputError(message)
+        raise InputError(f"by: expected {' or '.join(map(repr, get_args(Unit)))}, found {by!r}")
     if folds < 2:
-        message = f"folds: expected 2 or more, found {folds}"
-        raise InputError(message)
+        raise InputError(f"folds: expected 2 or more, found {folds}")
     clock = Clock(None)
     rows = []
     sizes = (0, 0)
@@ -210,8 +207,7 @@ def _calibrator(method: MethodName | Calibrator) -> Calibrator:
     if isinstance(method, Calibrator):
         return method
     if not isinstance(method, str):
-        message = f"methods: expected names of methods or Calibrators, found {method!r}"
-        raise InputError(message)
+        raise InputError(f"methods: expected names of methods or Calibrators, found {method!r}")
     method_named(method, "methods")
     return Calibrator(method)
 
@@ -223,11 +219,10 @@ def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
     several = load[held.reviewer] > 1
     clusters, cluster = np.unique(held.reviewer[several], return_inverse=True)
     if clusters.size < 2:
-        message = (
+        raise InputError(
             "reviews: expected two reviewers or more with two scores of items that others scored, too, found "
             f"{clusters.size}; there is nothing to predict"
         )
-        raise InputError(message)
 
     n = int(several.sum())
     score = held.score[several]

@@ -53,8 +53,7 @@ def known_values(reviews: Reviews, references: Valued) -> FloatArray:
     code = match_labels(list(values), reviews.item_code, "references", "paper", other=reviews.reviewer_code)
     for label, value in values.items():
         if value is None or not np.isfinite(value):
-            message = f"references: expected a finite quality, found {value} for item {label!r}"
-            raise InputError(message)
+            raise InputError(f"references: expected a finite quality, found {value} for item {label!r}")
     reference = np.full(reviews.n_items, np.nan)
     reference[code[code >= 0]] = np.array(list(values.values()), np.float64)[code >= 0]
     return reference
@@ -77,8 +76,7 @@ def weights_of_reviews(reviews: Reviews, rows: IntArray, weights: Numbered | Non
     place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
     listed = key[place] == wanted
     if wanted.size and not listed.any():
-        message = f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}"
-        raise InputError(message)
+        raise InputError(f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}")
     weight = np.ones(reviews.n_reviews)
     weight[place[listed]] = number[usable][listed]
     wrong = rows[~np.isfinite(weight[rows]) | (weight[rows] <= 0)]
@@ -86,8 +84,7 @@ def weights_of_reviews(reviews: Reviews, rows: IntArray, weights: Numbered | Non
         row = int(wrong[0])
         who = reviews.reviewers[int(reviews.reviewer[row])]
         what = reviews.items[int(reviews.item[row])]
-        message = f"weights: expected positive finite numbers, found {weight[row]:g} for {who!r} and {what!r}"
-        raise InputError(message)
+        raise InputError(f"weights: expected positive finite numbers, found {weight[row]:g} for {who!r} and {what!r}")
     return weight[rows]
 
 
@@ -296,8 +293,7 @@ def expect_number(n: int, quality: FloatArray) -> None:
     """Raise InputError unless 0 <= n <= the number of items with a quality."""
     scored = int(np.isfinite(quality).sum())
     if not 0 <= n <= scored:
-        message = f"n_selected: expected 0 to {scored} items to select (those with a score), found {n}"
-        raise InputError(message)
+        raise InputError(f"n_selected: expected 0 to {scored} items to select (those with a score), found {n}")
 
 
 def comparable(quality: FloatArray, group: IntArray, n: int, *, across_groups: bool) -> BoolArray:
@@ -322,12 +318,11 @@ def comparable(quality: FloatArray, group: IntArray, n: int, *, across_groups: b
         inside: BoolArray = scored & (group == groups[int(size.argmax())])
         return inside
     short = f"{n:,} are to be selected" if most else f"less than {100 * LARGEST_SHARE:.0f} %"
-    message = (
+    raise Incomparable(
         f"select: no review connects the {groups.size:,} groups of papers, so they cannot be compared, and the largest "
         f"holds {largest:,} of {total:,} papers with a score ({short}); add the reviews of reviewgraph plan, select "
         "within a group, or assume that groups are equally good: --by-group-average (in Python across_groups=True)"
     )
-    raise Incomparable(message)
 
 
 def best_first(value: FloatArray) -> IntArray:
@@ -363,8 +358,7 @@ def central_interval(quality: FloatArray, standard_error: FloatArray, level: flo
     from scipy.special import ndtri
 
     if not 0.0 < level < 1.0:
-        message = f"level: expected a probability between 0 and 1, found {level}"
-        raise InputError(message)
+        raise InputError(f"level: expected a probability between 0 and 1, found {level}")
     reach = float(ndtri((1.0 + level) / 2.0)) * standard_error
     return np.column_stack([quality - reach, quality + reach])
 

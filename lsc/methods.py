@@ -80,8 +80,7 @@ class Method:
 
         if isinstance(reviews, PartedReviews):
             able = " or ".join(repr(method.name) for method in METHODS.values() if method.by_parts)
-            message = f"method: expected {able} for a table in parts, found {self.name!r}"
-            raise InputError(message)
+            raise InputError(f"method: expected {able} for a table in parts, found {self.name!r}")
         return self.function(as_reviews(reviews), **options)
 
 

@@ -190,8 +190,7 @@ def _known(quality: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArr
         raise InputError(message)
     has_truth = np.isfinite(truth)
     if not has_truth.any():
-        message = "truth: expected at least one known quality, found none"
-        raise InputError(message)
+        raise InputError("truth: expected at least one known quality, found none")
     return np.where(np.isfinite(quality[has_truth]), quality[has_truth], -np.inf), truth[has_truth]
 
 
@@ -254,8 +253,7 @@ def _shares(quality: FloatArray, truth: FloatArray, n: int) -> tuple[FloatArray,
     """Return the shares in S and in T, and the truth, for the items of known truth."""
     quality, truth = _known(quality, truth)
     if not 1 <= n <= truth.size:
-        message = f"n_selected: expected 1 to {truth.size} items to select (those of known truth), found {n}"
-        raise InputError(message)
+        raise InputError(f"n_selected: expected 1 to {truth.size} items to select (those of known truth), found {n}")
     return _selection_shares(quality, n), _selection_shares(truth, n), truth
 
 

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 
 def _refuse(result: object) -> Any:
-    message = (
+    raise TooLarge(
         "reviews: this takes all of them at once, and the table is in parts; expected one that fits into memory "
         "(read_reviews), or what is known of items and reviewers alone"
     )
-    raise TooLarge(message)
 
 
 #: What takes all reviews at once, in the place of an attribute or a method of a result.

@@ -180,8 +180,7 @@ def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: boo
         message = "confidence: expected reviews with a column of confidence or expertise, found none; leave it out"
         raise InputError(message)
     if confidence and weights is not None:
-        message = "confidence: expected either weights or confidence, found both; leave one of the two out"
-        raise InputError(message)
+        raise InputError("confidence: expected either weights or confidence, found both; leave one of the two out")
     if confidence is False or weights is not None or reviews.confidence is None:
         return None
     return weights_of(reviews.confidence[rows])
@@ -616,8 +615,7 @@ class PosteriorEstimate(Estimate):
         a = self._code(first, "first")
         b = self._code(second, "second")
         if a == b:
-            message = f"first, second: expected two different items, found {first!r} twice"
-            raise InputError(message)
+            raise InputError(f"first, second: expected two different items, found {first!r} twice")
         mean = float(self.quality[a] - self.quality[b])
         if self.group[a] != self.group[b]:
             return Difference(mean, float("inf"))
@@ -723,8 +721,7 @@ class PosteriorEstimate(Estimate):
     def _code(self, label: Label, argument: str) -> int:
         code = self.reviews.item_code.of(label, f"{argument}: expected an item with a score")
         if not np.isfinite(self.quality[code]):
-            message = f"{argument}: expected an item with a score, found {label!r}, which has none"
-            raise InputError(message)
+            raise InputError(f"{argument}: expected an item with a score, found {label!r}, which has none")
         return code
 
 

@@ -115,8 +115,7 @@ class Prediction:
             If ``level`` is not between 0 and 1.
         """
         if not 0.0 < level < 1.0:
-            message = f"level: expected a probability between 0 and 1, found {level}"
-            raise InputError(message)
+            raise InputError(f"level: expected a probability between 0 and 1, found {level}")
         return np.stack([self._quantile(0.5 + side * level / 2.0) for side in (-1.0, 1.0)], axis=-1)
 
     @checked
@@ -194,12 +193,10 @@ def predict(reviews: Reviews, beliefs: Posterior, reviewer: Any, item: Any) -> P
     )
     what = _codes(item, reviews.item_code, expected)
     if who.ndim and what.ndim and who.size != what.size:
-        message = f"reviewer, item: expected equal numbers of labels, found {who.size} and {what.size}"
-        raise InputError(message)
+        raise InputError(f"reviewer, item: expected equal numbers of labels, found {who.size} and {what.size}")
     unscored = what[np.isnan(np.append(beliefs.mean, 0.0))[what]]
     if unscored.size:
-        message = f"{expected}, found {reviews.items[int(unscored.flat[0])]!r}, which has none"
-        raise InputError(message)
+        raise InputError(f"{expected}, found {reviews.items[int(unscored.flat[0])]!r}, which has none")
     law = predictive(beliefs, *np.broadcast_arrays(who, what))
     return prediction_of(law._replace(centre=reviews.printed(law.centre)))
 

@@ -93,8 +93,7 @@ def draw_papers(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
     """
     places = round(float(probability.sum()))
     if abs(probability.sum() - places) > NEARLY_WHOLE:
-        message = f"probability: expected a sum that is a whole number, found {probability.sum():.6f}"
-        raise InputError(message)
+        raise InputError(f"probability: expected a sum that is a whole number, found {probability.sum():.6f}")
     order = rng.permutation(probability.size).tolist()
     luck = rng.random(probability.size).tolist()
     share = probability.tolist()
@@ -333,8 +332,7 @@ def select(result: Estimate, n: int, *, error_rate: float, across_groups: bool) 
     Without standard errors qualities are exact: the best are in, and nothing is to discuss.
     """
     if not 0.0 < error_rate < 0.5:
-        message = f"error_rate: expected a probability between 0 and 0.5, found {error_rate}"
-        raise InputError(message)
+        raise InputError(f"error_rate: expected a probability between 0 and 0.5, found {error_rate}")
     group = result.group
     scored = np.isfinite(result.quality)
     inside = comparable(result.quality, group, n, across_groups=across_groups)

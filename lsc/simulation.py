@@ -51,8 +51,7 @@ class Conference(NamedTuple):
 def draw_conference(n_items: int, n_reviewers: int, seed: Seed) -> Conference:
     """Draw bids by topic, and conflicts between each paper and the reviewers of one institution."""
     if min(n_items, n_reviewers) < 1:
-        message = f"expected papers and reviewers, found {n_items} and {n_reviewers}"
-        raise InputError(message)
+        raise InputError(f"expected papers and reviewers, found {n_items} and {n_reviewers}")
     rng = np.random.default_rng(seed)
     topic = rng.random((n_items, 1, 2))
     interest = rng.random((1, n_reviewers, 2))
@@ -73,8 +72,7 @@ def _scores(kinds: Sequence[str], reviewer: IntArray, perceived: FloatArray, rng
     """Draw a scoring function of the class ``kinds[j]`` for every reviewer j and apply it, shape (E,)."""
     wrong = [kind for kind in kinds if kind not in SIMULATED]
     if wrong:
-        message = f"kinds: expected each to be one of {', '.join(SIMULATED)}, found {wrong[0]!r}"
-        raise InputError(message)
+        raise InputError(f"kinds: expected each to be one of {', '.join(SIMULATED)}, found {wrong[0]!r}")
     score = np.empty(reviewer.size)
     kind = np.array(kinds, dtype=object)[reviewer]
     for name, simulated_kind in SIMULATED.items():
@@ -88,8 +86,7 @@ def draw_kinds(shares: Mapping[str, float], n_reviewers: int, seed: int | np.ran
     """Return a kind for each reviewer, in random order, with counts as close to the shares as possible."""
     weight = np.array(list(shares.values()), np.float64)
     if not (weight >= 0).all() or not 0 < weight.sum() < np.inf:
-        message = f"shares: expected weights of at least 0, not all 0, found {dict(shares)}"
-        raise InputError(message)
+        raise InputError(f"shares: expected weights of at least 0, not all 0, found {dict(shares)}")
     last = np.rint(np.cumsum(weight) / weight.sum() * n_reviewers).astype(np.int64)
     kinds = np.repeat(np.array(list(shares), dtype=object), np.diff(last, prepend=0))
     return [str(kind) for kind in np.random.default_rng(seed).permutation(kinds)]
@@ -195,11 +192,9 @@ def simulate(
     (<Reviews: 8 reviewers, 10 items, 24 reviews>, (10,))
     """
     if not 0 <= noise <= LOUDEST:
-        message = f"noise: expected a standard deviation from 0 to {LOUDEST:g}, found {noise}"
-        raise InputError(message)
+        raise InputError(f"noise: expected a standard deviation from 0 to {LOUDEST:g}, found {noise}")
     if where not in ("inside", "outside"):
-        message = f"where: expected 'inside' or 'outside', found {where!r}"
-        raise InputError(message)
+        raise InputError(f"where: expected 'inside' or 'outside', found {where!r}")
     rng = np.random.default_rng(seed)
     design = random_assignment(n_items, n_reviewers, load, rng) if assignment is None else as_reviews(assignment)
     truth = true_qualities(design.n_items, rng)
@@ -208,8 +203,7 @@ def simulate(
     perceived = np.clip(truth[design.item] + inside, *QUALITY_RANGE)
     chosen = ["linear"] * design.n_reviewers if kinds is None else list(kinds)
     if len(chosen) != design.n_reviewers:
-        message = f"kinds: expected one per reviewer, {design.n_reviewers}, found {len(chosen)}"
-        raise InputError(message)
+        raise InputError(f"kinds: expected one per reviewer, {design.n_reviewers}, found {len(chosen)}")
     score = _scores(chosen, design.reviewer, perceived, rng) + outside
     reviews = Reviews.from_codes(
         design.reviewer, design.item, score, reviewers=design.reviewers, items=design.items, titles=design.titles
@@ -280,8 +274,7 @@ class Setting:
         """Draw an assignment, kinds, true qualities and scores."""
         rng = np.random.default_rng(seed)
         if self.design not in DESIGNS:
-            message = f"design: expected one of {', '.join(DESIGNS)}, found {self.design!r}"
-            raise InputError(message)
+            raise InputError(f"design: expected one of {', '.join(DESIGNS)}, found {self.design!r}")
         assignment = DESIGNS[self.design](self.n_items, self.n_reviewers, self.load, rng)
         kinds = draw_kinds(dict(self.shares), self.n_reviewers, rng)
         return simulate(noise=self.noise, where=self.where, kinds=kinds, assignment=assignment, seed=rng)
@@ -325,8 +318,7 @@ class Realistic:
         """Draw loads, an assignment, true qualities and scores; InputError if ``noise`` is negative."""
         rng = np.random.default_rng(seed)
         if not 0 <= self.noise <= LOUDEST:
-            message = f"noise: expected a scale from 0 to {LOUDEST:g}, found {self.noise}"
-            raise InputError(message)
+            raise InputError(f"noise: expected a scale from 0 to {LOUDEST:g}, found {self.noise}")
         reviews = self._drawn_assignment(rng) if self.assignment is None else self.assignment
         truth = true_qualities(reviews.n_items, rng)
         score = replace(self, n_reviewers=reviews.n_reviewers).scores(truth[reviews.item], reviews.reviewer, rng)

@@ -39,8 +39,7 @@ def wanted(method: str, **options: Any) -> Wanted:
 def of_estimate(estimate: Estimate, reviews: Any, rules: Rules) -> Findings:
     """Return the findings on an estimate, from the scores."""
     if rules.stated:
-        message = f"{rules.stated[0]}: expected no rules with a calibration, found one; leave it out"
-        raise InputError(message)
+        raise InputError(f"{rules.stated[0]}: expected no rules with a calibration, found one; leave it out")
     table = table_of(as_reviews(reviews))
     content = estimate.to_dict()
     # Labels are compared as text, also those that are tuples.

@@ -34,8 +34,7 @@ def check_numbers(**bounded: tuple[float | None, float, float, str]) -> None:
     """Refuse numbers out of range: each argument has a value, bounds, and words for what is expected."""
     for name, (value, low, high, expected) in bounded.items():
         if value is not None and not (low <= value <= high and math.isfinite(value)):
-            message = f"{name}: expected {expected}, found {value!r}"
-            raise InputError(message)
+            raise InputError(f"{name}: expected {expected}, found {value!r}")
         check_magnitude(name, math.nan if value is None else value)
 
 
@@ -43,8 +42,7 @@ def check_none(unused: dict[str, bool], expected: str) -> None:
     """Refuse arguments that were passed but would be ignored."""
     for name, passed in unused.items():
         if passed:
-            message = f"{name}: {expected}"
-            raise InputError(message)
+            raise InputError(f"{name}: {expected}")
 
 
 #: Larger loads that are tried where the smallest with which demands can be met does not reach the level.
@@ -201,8 +199,7 @@ def assign(
     stated = asked_rules("assign", rules, {"demand": demand, "load": load, **options}, HEEDED)
     aim = aim_named(target)
     if fair not in (None, *FAIR):
-        message = f"fair: expected {' or '.join(map(repr, FAIR))}, or None, found {fair!r}"
-        raise InputError(message)
+        raise InputError(f"fair: expected {' or '.join(map(repr, FAIR))}, or None, found {fair!r}")
     finite = -math.inf, math.inf, "a finite number"
     check_numbers(
         alternates=(alternates, 0, math.inf, "a whole number, 0 or more"),
@@ -231,8 +228,7 @@ def assign(
     scored = scored_pairs(affinity, reviewers, items, merge)
     stated = stated._with_shared(scored.reviewers, scored.items, scored.spellings)
     if not len(scored.reviewers):
-        message = "affinity: expected at least one reviewer, here or among reviewers, found none"
-        raise InputError(message)
+        raise InputError("affinity: expected at least one reviewer, here or among reviewers, found none")
     first = () if phase_one is None else phase_one
     constraints = Constraints(stated, first, allow_unscored, previous, floor)
 

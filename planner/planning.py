@@ -215,8 +215,7 @@ def plan(
     """
     table = as_reviews(reviews)
     if goal not in get_args(ObjectiveName):
-        message = f"goal: expected one of {', '.join(get_args(ObjectiveName))}, found {goal!r}"
-        raise InputError(message)
+        raise InputError(f"goal: expected one of {', '.join(get_args(ObjectiveName))}, found {goal!r}")
     decides = goal == "decision"
     levelled = target is not None or not decides
     level = target_named(target or "double")

@@ -190,8 +190,7 @@ class _Rule:
                 message = f"expected a whole number, 0 or more, found {number!r}"
                 break
         if message:
-            message = f"{self.text}: {message}"
-            raise InputError(message)
+            raise InputError(f"{self.text}: {message}")
 
     def _is_related(self, attribute: Attribute) -> bool:
         """Whether the value is a word, such as "same", for the values of the paper."""
@@ -302,11 +301,10 @@ class AtLeast(_Rule):
         super()._check(attribute)
         if self.value is None and not attribute.flag and attribute.held:
             name = self.attribute
-            message = (
+            raise InputError(
                 f"{self.text}: expected a value, as in {name}:{attribute.held[0]}, or an attribute of yes and no, "
                 f"found {name} alone; for different values limit each: {AtMost.option} {name}=N"
             )
-            raise InputError(message)
 
 
 #: A rule on one attribute.
@@ -347,13 +345,11 @@ def asked_rules(
     if rules is not None and not isinstance(rules, Rules):
         if isinstance(rules, Mapping):
             words = "expected Rules, or a list of AtMost and AtLeast"
-            message = f"rules: {words}, found {listed([repr(rules)])}; pass Rules(**rules)"
-            raise InputError(message)
+            raise InputError(f"rules: {words}, found {listed([repr(rules)])}; pass Rules(**rules)")
         panel_rules = list(rules)
         wrong = [rule for rule in panel_rules if not isinstance(rule, AtMost | AtLeast)]
         if wrong:
-            message = f"rules: expected AtMost and AtLeast objects, found {listed([repr(wrong[0])])}"
-            raise InputError(message)
+            raise InputError(f"rules: expected AtMost and AtLeast objects, found {listed([repr(wrong[0])])}")
         parts: dict[str, Any] = {
             name: [rule for rule in panel_rules if isinstance(rule, kind)] or None for name, kind in KINDS.items()
         }
@@ -524,11 +520,10 @@ def ruled(
         short[AtLeast("senior", 1)] = dict.fromkeys(reviewers, False) | dict.fromkeys(chosen, True)
     for rule in short:
         if rule.attribute in {other.attribute for other in stated}:
-            message = (
+            raise InputError(
                 f"rules: expected one kind of rules on {rule.attribute!r}, found also {rule.text}; put it "
                 "among the rules and leave institutions and senior out"
             )
-            raise InputError(message)
     asked = rules_of(reviewers, items, stated, people, papers)
     asked += [(rule, attribute_of(rule.attribute, values, reviewers)) for rule, values in short.items()]
     return ruled_by(asked, len(reviewers), len(items))
@@ -565,8 +560,7 @@ def rules_of(
     for rule in numbered:
         name = rule.attribute
         if name not in people:
-            message = f"{rule.text}: {unknown('attribute', name, people)}"
-            raise InputError(message)
+            raise InputError(f"{rule.text}: {unknown('attribute', name, people)}")
         if name not in attribute_named:
             of_papers = [papers[name].get(label) for label in items] if name in papers else None
             attribute_named[name] = attribute_of(name, people[name], reviewers, of_papers)
@@ -587,8 +581,7 @@ def _by_paper(rule: Rule, items: Sequence[Label], papers: Values) -> Rule:
     """Return a rule with the numbers of the papers, where they are not the same for all."""
     stated = rule.number
     if isinstance(stated, str) and stated not in papers:
-        message = f"{rule.text}: {unknown('attribute of papers, or a number', stated, papers)}"
-        raise InputError(message)
+        raise InputError(f"{rule.text}: {unknown('attribute of papers, or a number', stated, papers)}")
     if not isinstance(stated, str | Mapping):
         return rule
     name = stated if isinstance(stated, str) else "by paper"

@@ -67,15 +67,13 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     """Raise InputError if a plan is wrong, as :func:`reviewgraph.verify` did under its name in the last release."""
     findings = findings_of(plan, rules)
     if findings.wrong:
-        message = f"plan: {findings.wrong[0]}"
-        raise InputError(message)
+        raise InputError(f"plan: {findings.wrong[0]}")
 
 
 def findings_of(plan: Plan, rules: Rules | None = None) -> Findings:
     """Return what does not hold of a plan, what was checked and what was not, under its own rules or other ones."""
     if plan.target not in ALL_NAMES or plan.status not in list(PlanStatus):
-        message = f"plan: there is no level {plan.target!r}, or no status {plan.status!r}"
-        raise InputError(message)
+        raise InputError(f"plan: there is no level {plan.target!r}, or no status {plan.status!r}")
     constraints = plan.constraints
     table = constraints.reviews
     if len(plan.added) != len(plan.pairs):
@@ -187,11 +185,10 @@ def of_assignment(
 ) -> Findings:
     """Return the findings on an assignment under some rules, from the affinities."""
     if isinstance(affinity, Result):
-        message = (
+        raise InputError(
             f"reviews: expected the affinities that the assignment was made from, found a {type(affinity).__name__}; "
             "pass what was passed to assign"
         )
-        raise InputError(message)
     if assignment.usual_load is None and rules.load is None:
         message = "load: expected the load that was passed to assign, found none; pass load=, and demand= where it was"
         raise InputError(message)

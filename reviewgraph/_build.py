@@ -112,8 +112,7 @@ def compile_kernels(root: Path, target: Path, modules: list[Path], *, checked: b
             command.ensure_finalized()
             command.run()
         except Exception as problem:
-            message = f"{problem}\n\n{MISSING}"
-            raise SystemExit(message) from None
+            raise SystemExit(f"{problem}\n\n{MISSING}") from None
         return sorted(Path(file).relative_to(target) for file in command.get_outputs())
 
 

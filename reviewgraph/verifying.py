@@ -151,11 +151,10 @@ def verify(
     """
     place = getattr(result, "_verified_by", None)
     if place is None:
-        message = (
+        raise InputError(
             f"result: expected a plan, an assignment, a calibration or a check, found {type(result).__name__}; "
             "saved results are verified by the command: reviewgraph verify FILE REVIEWS"
         )
-        raise InputError(message)
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     beside = {name: given.pop(name) for name in OF_ASSIGNMENTS if name in given}
     if beside and type(result).__name__ != "Assignment":

@@ -255,11 +255,10 @@ def check_no_outlier(scores: Distribution) -> None:
     worst = float(scores.score[farthest[0]])
     distance = float(away[farthest[0]])
     if usual > 0 and distance > OUTLIER_RATIO * (1 + SMALL_TABLE / size) * usual:
-        message = (
+        raise InputError(
             f"score: expected scores on one scale, found {worst:g}, {distance / usual:.0f} times farther from the "
             f"median {median:g} than nearly all others; correct it or leave it out"
         )
-        raise InputError(message)
 
 
 def require_one_unit(low: FloatArray, high: FloatArray) -> None:
@@ -269,8 +268,7 @@ def require_one_unit(low: FloatArray, high: FloatArray) -> None:
         return
     narrow, wide = np.quantile(width, [TAIL, 1.0 - TAIL]).tolist()
     if wide > MAX_RANGE_RATIO * narrow:
-        message = (
+        raise InputError(
             f"score: expected scores on one scale, found reviewers whose scores lie within {narrow:g} and others whose "
             f"scores spread over {wide:g}; give tables of different units one by one"
         )
-        raise InputError(message)

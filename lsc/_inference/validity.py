@@ -130,11 +130,10 @@ def validity_of(quality: FloatArray, standard_error: FloatArray, full: FloatArra
     y = full[scored]
     n = x.size
     if n < MIN_REFERENCES or np.ptp(y) <= 0 or np.ptp(x) <= 0:
-        message = (
+        raise InputError(
             f"references: expected {MIN_REFERENCES} or more of different values, of papers whose qualities differ, "
             f"found {n}; pass more, or none"
         )
-        raise InputError(message)
 
     # Least squares; a negative slope means that the judges say nothing, not that they are to be turned round.
     centre = float(x.mean())

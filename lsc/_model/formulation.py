@@ -173,8 +173,7 @@ def _classes(
     ]
     if unknown or missing:
         where = f"no reviewer {unknown[0]!r} in the reviews" if unknown else f"none for reviewer {missing[0]!r}"
-        message = f"hypothesis: expected one for every reviewer with a score and for nobody else, found {where}"
-        raise InputError(message)
+        raise InputError(f"hypothesis: expected one for every reviewer with a score and for nobody else, found {where}")
     lower, upper = hypothesis_of("linear").bounds  # for reviewers without scores, who are unconstrained
     kind = np.zeros(size, np.int64)
     low = np.full(size, lower)

@@ -299,19 +299,17 @@ def hypothesis_of(hypothesis: str | Hypothesis, *, max_slope: float | None = Non
     """
     if isinstance(hypothesis, Hypothesis) and type(hypothesis) in classes():
         if max_slope is not None:
-            message = (
+            raise InputError(
                 f"max_slope: expected none beside a hypothesis object, which has its own, found {max_slope!r} beside "
                 f"{hypothesis!r}; set it there, or give the hypothesis by name"
             )
-            raise InputError(message)
     else:
         kind = named(classes(), hypothesis, "hypothesis")
         hypothesis = kind.up_to(MAX_SLOPE if max_slope is None else max_slope)
     low, high = hypothesis.bounds
     if high < math.inf and (hypothesis.shape is not Shape.LINEAR or low < high):
         name = type(hypothesis).__name__
-        message = f"{name}: expected an infinite bound or, of lines, a fixed slope, found bounds {low, high}"
-        raise TypeError(message)
+        raise TypeError(f"{name}: expected an infinite bound or, of lines, a fixed slope, found bounds {low, high}")
     return hypothesis
 
 

@@ -207,15 +207,13 @@ def settle_method(session: Session) -> Method:
     for name, takers in needed.items():
         if method not in takers:
             belongs = f"{flags[name]} belongs to --method {' or '.join(taker.name for taker in takers)}"
-            message = f"method: {belongs}, found {method.name!r}; leave one of the two out"
-            raise InputError(message)
+            raise InputError(f"method: {belongs}, found {method.name!r}; leave one of the two out")
     for name in OF_SELECTIONS:
         if params["select"] is None and session.is_typed(name):
             message = f"{flags[name]}: expected --select N or P% with it, the number of papers to select; found none"
             raise InputError(message)
     if session.is_typed("seed") and not params["lottery"]:
-        message = "--seed: expected --lottery with it, which draws; found none"
-        raise InputError(message)
+        raise InputError("--seed: expected --lottery with it, which draws; found none")
     return method
 
 
@@ -255,8 +253,7 @@ def calibrate_by_passes(
     output = options["output"]
     if not method.by_parts:
         able = " or ".join(candidate.name for candidate in METHODS.values() if candidate.by_parts)
-        message = f"stream: expected --method {able} with it, found {method.name!r}"
-        raise InputError(message)
+        raise InputError(f"stream: expected --method {able} with it, found {method.name!r}")
     if not method.probabilities:
         expect_none_given(OF_POSTERIOR, f" and --method {method.name}")
     expect_table(output, "a CSV file", "leave out --stream")
@@ -424,16 +421,14 @@ def calibrate(
     if to is None:
         expect_table(output)
     elif output is None:
-        message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o tags.csv"
-        raise Refusal(message)
+        raise Refusal(f"--to {to}: expected -o FILE with it, found none; name a file, such as -o tags.csv")
     else:
         expect_table(output, f"a file for {rated()[to].title}", f"leave out --to {to}", rated()[to].suffix)
     papers = tuple(dict.fromkeys(explain))
     for paper in papers:
         code = reviews.item_code.get(paper)
         if code is None or not (reviews.item[reviews.scored] == code).any():
-            message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
-            raise InputError(message)
+            raise InputError(f"explain: expected a paper with a score, found {paper!r}; check its spelling")
 
     # Page, file and JSON use one selection.
     with telling() as tell:

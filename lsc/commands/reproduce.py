@@ -69,8 +69,7 @@ def reproduce(
 def _expect_installed() -> None:
     """Refuse without joblib, which only this command needs."""
     if importlib.util.find_spec("joblib") is None:
-        message = "reproduce needs joblib; to install: python -m pip install 'reviewgraph[reproduce]'"
-        raise Refusal(message)
+        raise Refusal("reproduce needs joblib; to install: python -m pip install 'reviewgraph[reproduce]'")
 
 
 def _simulated(

@@ -98,8 +98,7 @@ def simulate(
 ) -> None:
     """Simulate scores whose truth is known, or a conference before its reviews."""
     if gone and not assignment:
-        message = "--gone: expected --assignment FILE with it, found none"
-        raise click.UsageError(message)
+        raise click.UsageError("--gone: expected --assignment FILE with it, found none")
     if assignment:
         changes["assignment"] = _read_assignment(session, assignment)
     if preset == CONFERENCE:
@@ -149,8 +148,7 @@ def _make_up_conference(
 
     unknown = [name for name, value in further_options.items() if value is not None]
     if unknown:
-        message = f"--{unknown[0]} cannot be combined with {CONFERENCE}"
-        raise click.UsageError(message)
+        raise click.UsageError(f"--{unknown[0]} cannot be combined with {CONFERENCE}")
     conference = draw_conference(papers or N_PAPERS, reviewers or N_REVIEWERS, seed)
     paper, reviewer = (_numbered(letter, number) for letter, number in zip("PR", conference.bid.shape, strict=True))
     pairs = [(i, j) for i in range(len(paper)) for j in range(len(reviewer))]
@@ -196,8 +194,7 @@ def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:
     changed = {names.get(name, name): value for name, value in changes.items() if value is not None}
     unknown = [name for name in changed if not hasattr(setting, name)]
     if unknown:
-        message = f"--{unknown[0]} cannot be combined with {preset}"
-        raise click.UsageError(message)
+        raise click.UsageError(f"--{unknown[0]} cannot be combined with {preset}")
     return replace(setting, **changed)
 
 
@@ -208,8 +205,7 @@ def _write(folder: str, files: dict[str, str], overwrite: bool) -> None:
     for name, text in files.items():
         place = os.path.join(folder, name)
         if not overwrite and os.path.exists(place) and not _holds(place, text):
-            message = f"{place}: exists with other content; name another folder with -o, or use --overwrite"
-            raise Refusal(message)
+            raise Refusal(f"{place}: exists with other content; name another folder with -o, or use --overwrite")
     write_together(folder, files)
 
 

@@ -288,8 +288,7 @@ def fewest_first(problem: Problem, concerns: Concerns, seed: int) -> Settled:
 def _flow(problem: Problem, cost: IntArray) -> BoolArray:
     chosen = unrouted(problem, cost)
     if chosen is None:
-        message = "there was an assignment, and by other costs there is none"
-        raise InternalError(message)
+        raise InternalError("there was an assignment, and by other costs there is none")
     return chosen
 
 

@@ -139,8 +139,7 @@ def _lines(name: str, labels: Sequence[Label] | None, size: int) -> Sequence[Lab
     elif len(set(labels)) < size:
         message = f"expected a label of its own for each line of affinity, found {first_repeated(labels)!r} twice"
     if message:
-        message = f"{name}: {message}"
-        raise InputError(message)
+        raise InputError(f"{name}: {message}")
     return labels
 
 
@@ -185,8 +184,7 @@ def per_label(
     match_labels(list(numbers), labels, name, what, unknown=unknown, where=LISTS, spellings=scored.spellings)
     missing = next((label for label in labels if label not in numbers), None)
     if missing is not None:
-        message = f"{name}: expected a number for every label, found none for {missing!r}"
-        raise InputError(message)
+        raise InputError(f"{name}: expected a number for every label, found none for {missing!r}")
     whole = []
     for label in labels:
         number = numbers[label]
@@ -216,8 +214,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     rules = constraints.rules
     demand, load, least = _numbers(scored, rules, constraints.usual_load)
     if not np.isfinite(scored.affinity).all():
-        message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
-        raise InputError(message)
+        raise InputError("affinity: expected finite numbers (NaN for unscored pairs), found an infinite one")
     check_magnitude("affinity", scored.affinity)
     # From here on a pair is one number, item * M + reviewer, newcomers of the first phase included.
     first = pairs_of(constraints.phase_one, "phase_one", scored.spellings)
@@ -308,8 +305,7 @@ def _numbers(scored: Scored, rules: Rules, usual_load: int) -> tuple[IntArray, I
     bad = np.flatnonzero(least > load)
     if bad.size:
         label = scored.reviewers[int(bad[0])]
-        message = f"min_load: reviewer {label!r} has min_load {least[bad[0]]} above load {load[bad[0]]}"
-        raise InputError(message)
+        raise InputError(f"min_load: reviewer {label!r} has min_load {least[bad[0]]} above load {load[bad[0]]}")
     # No reviewer has a paper twice: a load that stands for "no limit" costs no more than one of all papers.
     return demand, np.minimum(load, np.maximum(least, len(scored.items))), least
 
@@ -364,8 +360,7 @@ def refuse_twice(scored: Scored, name: str, where: str = "") -> None:
     if first.size < key.size:
         row = int(np.setdiff1d(np.arange(key.size), first)[0])
         pair = (scored.reviewers[int(scored.reviewer[row])], scored.items[int(scored.item[row])])
-        message = f"{name}: expected each (reviewer, item) pair once{where}, found {pair!r} twice"
-        raise InputError(message)
+        raise InputError(f"{name}: expected each (reviewer, item) pair once{where}, found {pair!r} twice")
 
 
 def own_papers(rules: Rules, scored: Scored) -> IntArray:
@@ -450,13 +445,11 @@ def _tables(weighted: Iterable[tuple[Any, float]]) -> list[tuple[Scored, float]]
     tables = []
     for entry in weighted:
         if not isinstance(entry, tuple | list) or len(entry) != 2:
-            message = f"affinities: expected pairs of a table and its weight, found {listed([repr(entry)])}"
-            raise InputError(message)
+            raise InputError(f"affinities: expected pairs of a table and its weight, found {listed([repr(entry)])}")
         table, weight = entry
         refuse("affinities", weight, "float")
         if not math.isfinite(weight):
-            message = f"affinities: expected a finite weight for each table, found {weight!r}"
-            raise InputError(message)
+            raise InputError(f"affinities: expected a finite weight for each table, found {weight!r}")
         scored = scored_pairs(table, None, None)
         check_magnitude("affinities", float(weight) * float(np.abs(scored.affinity).max(initial=0.0)))
         refuse_twice(scored, "affinities", " in a table")

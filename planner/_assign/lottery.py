@@ -222,8 +222,7 @@ class Support(NamedTuple):
         arcs = Arcs(self.item, self.reviewer, cost, np.minimum(units, 1))
         one = cheapest_flow(arcs, demand, -(-loads // unit), loads // unit, via)
         if one is None:
-            message = "probabilities that meet demands and loads are those of assignments, and there is none"
-            raise InternalError(message)
+            raise InternalError("probabilities that meet demands and loads are those of assignments, and there is none")
         return one
 
 

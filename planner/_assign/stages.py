@@ -272,8 +272,7 @@ class Run:
             if relaxation is None or relaxation.problem is not problem:
                 relaxation = relaxation_of(problem, start.chosen, self.clock, seed=self.seed)
             if relaxation is None:
-                message = "there was an assignment under rules, and by counting there is none"
-                raise InternalError(message)
+                raise InternalError("there was an assignment under rules, and by counting there is none")
             bound = self.solution.bound
             enough = objective(problem, problem.given) - bound + NEAR * abs(bound)
             return Linker(core, Programmed(core.net, problem, relaxation), self.clock, rng, enough)

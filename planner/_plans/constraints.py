@@ -268,11 +268,10 @@ class Prices:
         if self.floor is None:
             return np.empty(0, np.int64)
         if reviewers.size * n_items > MOST_PAIRS:
-            message = (
+            raise InputError(
                 f"min_affinity: expected at most {MOST_PAIRS} pairs of an available reviewer and an item, found "
                 f"{reviewers.size * n_items}; name the willing reviewers"
             )
-            raise InputError(message)
         every = (reviewers[:, np.newaxis] * n_items + np.arange(n_items)).ravel()
         return every[self.falls_short(every)]
 
@@ -311,8 +310,7 @@ def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min
         message = "cost and affinity: expected one of the two, found both; affinity is a preference as costs are"
         raise InputError(message)
     if min_affinity is not None and not math.isfinite(min_affinity):
-        message = f"min_affinity: expected a finite number, found {min_affinity!r}"
-        raise InputError(message)
+        raise InputError(f"min_affinity: expected a finite number, found {min_affinity!r}")
     code, value = _by_code(table, pairs, "affinity")
     return Prices(code, value, 0.0, max(0.0, float(value.max(initial=0.0))), min_affinity)
 
@@ -327,8 +325,7 @@ def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, Float
     """Return the known pairs that have a number, ascending, and their numbers."""
     value = np.asarray(pairs.score, np.float64)
     if np.isinf(value).any():
-        message = f"{name}: expected finite numbers (none, or NaN, where there is none), found an infinite one"
-        raise InputError(message)
+        raise InputError(f"{name}: expected finite numbers (none, or NaN, where there is none), found an infinite one")
     check_magnitude(name, value)
     j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name, spellings=table._spellings())
     kept = (j >= 0) & (i >= 0) & ~np.isnan(value)
@@ -337,8 +334,7 @@ def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, Float
     code = code[order]
     known_value = value[kept][order]
     if (code[1:] == code[:-1]).any():
-        message = f"{name}: expected each (reviewer, item) pair once, found one twice"
-        raise InputError(message)
+        raise InputError(f"{name}: expected each (reviewer, item) pair once, found one twice")
     return code, known_value
 
 

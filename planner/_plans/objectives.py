@@ -103,8 +103,7 @@ class Decision:
         elif isinstance(n, bool) or not 0 < n < beliefs.scored:
             message = f"expected 1 to {beliefs.scored - 1}, with {beliefs.scored} papers scored; found {n!r}"
         if message or n is None:
-            message = f"n_selected: {message}"
-            raise InputError(message)
+            raise InputError(f"n_selected: {message}")
         self.beliefs = beliefs
         self.n = int(n)
         self.unit = f"wrong of {n} selected"
@@ -170,11 +169,10 @@ def beliefs_of(reviews: Reviews, fixed: IntArray) -> Beliefs:
     from reviewgraph.graph import learned_from
 
     if not reviews.scored.any():
-        message = (
+        raise InputError(
             "goal: expected scores to learn from, found planned reviews only; before there are scores it hardly "
             "matters which paper gets more reviews, so plan for a level"
         )
-        raise InputError(message)
     learned = learned_from(reviews, n_draws=0)
     mean = learned.mean
     sd = learned.error

@@ -430,11 +430,10 @@ def matched(
     lacking = np.maximum(per_paper - count, 0)
     most = int(lacking.sum())
     if not most:
-        message = (
+        raise InputError(
             f"match: expected more than the {counted(int(count.min()), 'review')} or more that every paper has, found "
             f"{per_paper}; ask for a larger number"
         )
-        raise InputError(message)
     existing = int(count.sum())
     rollouts = rollouts_for(count.size)
 

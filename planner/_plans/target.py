@@ -126,8 +126,7 @@ def target_named(name: str) -> Target:
     target: type[Target] | None = level_named(name, "target").part("target")
     if target is None:
         able = ", ".join(other for other in ALL_NAMES if level_named(other).part("target") is not None)
-        message = f"target: expected a level that plans are made for ({able}), found {name!r}"
-        raise InputError(message)
+        raise InputError(f"target: expected a level that plans are made for ({able}), found {name!r}")
     return target()
 
 

@@ -84,8 +84,7 @@ def read_rules(
     if params["attributes"]:
         tables[params["attributes"]] = session.read("attributes")
     if rules and not tables:
-        message = f"{rules[0].text}: expected --reviewers FILE or --attributes FILE with it, found neither"
-        raise Refusal(message)
+        raise Refusal(f"{rules[0].text}: expected --reviewers FILE or --attributes FILE with it, found neither")
     used = {rule.attribute for rule in rules}
     if params["conflict_by"] == "affiliation":
         used.add("institution")
@@ -117,8 +116,7 @@ def _rule(option: str, text: str) -> Rule:
     name, _, number = (part.strip() for part in text.rpartition("="))
     name, colon, value = (part.strip() for part in name.partition(":"))
     if not (name and number) or (colon and not value):
-        message = f"{place} {text}: expected A=N or A:VALUE=N, as in {FORMS[option]}"
-        raise Refusal(message)
+        raise Refusal(f"{place} {text}: expected A=N or A:VALUE=N, as in {FORMS[option]}")
     kind = next(kind for kind in KINDS.values() if kind.option == place)
     rule: Rule = kind(name, number_of(number), value or None)
     return rule

@@ -180,8 +180,7 @@ def refuse(name: str, value: Any, hint: str) -> Any:
 def _refuse(name: str, value: Any, accepted: tuple[Kind, ...]) -> None:
     if not any(kind.takes(value) for kind in accepted):
         words = " or ".join(kind.words for kind in accepted)
-        message = f"{name}: expected {words}, found {listed([repr(value)])}{_advice(name, value)}"
-        raise InputError(message)
+        raise InputError(f"{name}: expected {words}, found {listed([repr(value)])}{_advice(name, value)}")
 
 
 def _advice(name: str, value: Any) -> str:
@@ -206,16 +205,14 @@ def as_numbers(name: str, values: Any) -> FloatArray:
     try:
         return np.array(values, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        message = f"{name}: expected numbers, found something else ({error})"
-        raise InputError(message) from error
+        raise InputError(f"{name}: expected numbers, found something else ({error})") from error
 
 
 def check_draws(number: int, name: str = "draws", least: int = 1, most: int = LARGEST) -> None:
     """Refuse a number of draws that is not from ``least`` to ``most``."""
     if not least <= number <= most:
         words = f"{least} or more" if number < least else f"{most:,} or fewer"
-        message = f"{name}: expected a number of draws, {words}, found {number:,}"
-        raise InputError(message)
+        raise InputError(f"{name}: expected a number of draws, {words}, found {number:,}")
 
 
 def check_magnitude(name: str, values: Any) -> None:
@@ -231,16 +228,14 @@ def check_magnitude(name: str, values: Any) -> None:
     numbers = np.ravel(values)
     beyond = numbers[np.abs(numbers) > BEYOND]
     if beyond.size:
-        message = f"{name}: expected numbers up to {BEYOND:g}, found {beyond[0]:g}; use a smaller unit"
-        raise InputError(message)
+        raise InputError(f"{name}: expected numbers up to {BEYOND:g}, found {beyond[0]:g}; use a smaller unit")
 
 
 def count_of(value: Any, name: str) -> int:
     """Return a number of reviews, a whole number of any type: data frames turn them into floats."""
     whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
     if not whole or isinstance(value, bool) or value < 0:
-        message = f"{name}: expected a whole number, 0 or more, found {value!r}"
-        raise InputError(message)
+        raise InputError(f"{name}: expected a whole number, 0 or more, found {value!r}")
     return int(value)
 
 
@@ -257,8 +252,7 @@ def selected_of(number: int | str, most: int) -> int:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 100:
-        message = f'n_selected: expected a number of items, or a percentage as in "20%", found {number!r}'
-        raise InputError(message)
+        raise InputError(f'n_selected: expected a number of items, or a percentage as in "20%", found {number!r}')
     return int(share / 100 * most + 0.5)
 
 
@@ -309,8 +303,7 @@ class Search:
             if value is not None or "None" not in hint:
                 refuse(field.name, value, hint)
         if self.time_limit is not None and not 0 <= self.time_limit <= math.inf:
-            message = f"time_limit: expected seconds, 0 or more, found {self.time_limit!r}"
-            raise InputError(message)
+            raise InputError(f"time_limit: expected seconds, 0 or more, found {self.time_limit!r}")
 
 
 #: What a keyword may mean in a function that has another name for it, the likelier first: a name, or words with "=".
@@ -405,8 +398,7 @@ def renamed(caller: str, keywords: Mapping[str, Any], old: Mapping[str, str]) ->
         if field:
             value = replace(new.get(place) or Search(), **{field: value})
         elif place in new:
-            message = f"{caller}() got both {place!r} and {name!r}, its old name"
-            raise TypeError(message)
+            raise TypeError(f"{caller}() got both {place!r} and {name!r}, its old name")
         new[place] = value
     return new
 

@@ -199,8 +199,7 @@ def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
     [0.66, 0.28, 0.06]
     """
     if not 0 <= n <= mean.size:
-        message = f"n: expected 0 to {mean.size} items to select, found {n}"
-        raise InputError(message)
+        raise InputError(f"n: expected 0 to {mean.size} items to select, found {n}")
     known = np.isfinite(mean)
     probability = np.zeros(mean.size)
     centre = mean[known]

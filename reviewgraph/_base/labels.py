@@ -408,8 +408,7 @@ class LabelCodes(dict[Label, int]):
         except TypeError:  # a list in a list
             code = None
         if code is None:
-            message = f"{expected}, {found_label(label, self)}"
-            raise InputError(message)
+            raise InputError(f"{expected}, {found_label(label, self)}")
         return code
 
 

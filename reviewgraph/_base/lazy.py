@@ -41,8 +41,7 @@ def load(package: str, name: str) -> Any:
         shown, _, place = new.partition(" = ")
         warn(f"{package}.{name} is {shown} from now on; the old name will be removed", DeprecationWarning)
         return _old(place or shown)
-    message = f"module {package!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
 
 def names(package: str) -> list[str]:

@@ -129,8 +129,7 @@ class Picture:
     def on(self, ax: Axes) -> Axes:
         """Draw the picture on axes of Matplotlib, in the units of its data, and return these."""
         if not hasattr(ax, "axhline"):
-            message = f"ax: expected axes of Matplotlib, such as plt.gca(), found {type(ax).__name__}"
-            raise InputError(message)
+            raise InputError(f"ax: expected axes of Matplotlib, such as plt.gca(), found {type(ax).__name__}")
         self.draw.on(ax, self.worded)
         ax.set_title(self.title)
         return ax
@@ -150,8 +149,7 @@ class Picture:
         """
         ending = Path(path).suffix.lower()
         if ending not in (".svg", ".png", ".pdf"):
-            message = f"path: expected a name that ends with .svg, .png or .pdf, found {os.fspath(path)!r}"
-            raise InputError(message)
+            raise InputError(f"path: expected a name that ends with .svg, .png or .pdf, found {os.fspath(path)!r}")
         write_whole(path, self.svg if ending == ".svg" else self._by_matplotlib(ending))
 
     def _by_matplotlib(self, ending: str) -> bytes:
@@ -450,8 +448,7 @@ class Page:
         for name in asked:
             if name not in known:
                 argument = "detail" if self.where.startswith("summary") else "verbose"
-                message = f"{argument}: expected names of sections ({', '.join(known)}), found {name!r}"
-                raise InputError(message)
+                raise InputError(f"{argument}: expected names of sections ({', '.join(known)}), found {name!r}")
         return [section for section in self.sections if section.name in asked and section.parts]
 
     @property

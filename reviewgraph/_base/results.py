@@ -184,8 +184,7 @@ class Result(ABC):
     def _refuse_none(self, what: str) -> None:
         """Raise InputError, with the reasons, if there is no answer of which there could be ``what``."""
         if self._why_none:
-            message = f"{what}: expected a result with rows, found none ({self.headline()}): {self._why_none}"
-            raise InputError(message)
+            raise InputError(f"{what}: expected a result with rows, found none ({self.headline()}): {self._why_none}")
 
     # Equality
 
@@ -302,8 +301,7 @@ class Result(ABC):
         tables = self._tables()
         name = what or next(iter(tables))
         if name not in tables:
-            message = f"what: expected {_either(map(repr, tables))}, found {what!r}"
-            raise InputError(message)
+            raise InputError(f"what: expected {_either(map(repr, tables))}, found {what!r}")
         self._refuse_none("to_frame")
         return frame_of(tables[name](), backend or self._backend)
 
@@ -339,8 +337,7 @@ class Result(ABC):
     def _write(self, path: str | os.PathLike[str], contents: Mapping[str, Callable[[], Content]]) -> None:
         ending = Path(path).suffix.lower()
         if ending not in contents:
-            message = f"path: expected a name that ends with {_either(contents)}, found {os.fspath(path)!r}"
-            raise InputError(message)
+            raise InputError(f"path: expected a name that ends with {_either(contents)}, found {os.fspath(path)!r}")
         write_whole(path, contents[ending]())
 
     def _contents(self) -> dict[str, Callable[[], Content]]:
@@ -398,12 +395,10 @@ class Result(ABC):
     def _picture(self, name: str | None, ax: Axes | None, **options: Any) -> Picture | Axes:
         pictures: Sequence[Picture] = self._page(**options).pictures
         if not pictures:
-            message = f"plot: nothing to draw ({self._said()})"
-            raise InputError(message)
+            raise InputError(f"plot: nothing to draw ({self._said()})")
         named = {picture.name: picture for picture in pictures}
         if name is not None and name not in named:
-            message = f"name: expected {_either(map(repr, named))}, found {name!r}"
-            raise InputError(message)
+            raise InputError(f"name: expected {_either(map(repr, named))}, found {name!r}")
         # By default no chart whose sentence says as much.
         telling = next((picture for picture in pictures if not picture.instead), pictures[0])
         picture = telling if name is None else named[name]
@@ -533,8 +528,7 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = Non
 
     chosen: Backend = backend or "pandas"
     if chosen not in get_args(Backend) or not find_spec(chosen):
-        message = f"backend: expected 'pandas', 'polars' or 'pyarrow', installed, found {backend!r}"
-        raise InputError(message)
+        raise InputError(f"backend: expected 'pandas', 'polars' or 'pyarrow', installed, found {backend!r}")
     framable = {name: _framable(column) for name, column in columns.items()}
     frame: IntoDataFrame = nw.from_dict(framable, backend=chosen).to_native()
     return frame

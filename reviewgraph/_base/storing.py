@@ -122,8 +122,7 @@ def _refused(path: str | os.PathLike[str]) -> Iterator[None]:
         message = f"{path}: cannot be written ({error.object[error.start : error.end]!r} is no character)"
         raise InputError(message) from error
     except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror or error})"
-        raise InputError(message) from error
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
 # Tables as CSV text, whose cells no spreadsheet interprets as formulas and readers get back unchanged.

@@ -121,8 +121,7 @@ def named(known: Iterable[N], name: object, argument: str) -> N:
     by_name = {entry.name: entry for entry in known}
     if isinstance(name, str) and name in by_name:
         return by_name[name]
-    message = f"{argument}: expected one of {', '.join(by_name)}, found {name!r}"
-    raise InputError(message)
+    raise InputError(f"{argument}: expected one of {', '.join(by_name)}, found {name!r}")
 
 
 # Lines for a terminal: sentences folded at its width, and tables whose columns of text are cut to fit.

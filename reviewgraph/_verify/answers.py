@@ -190,8 +190,7 @@ def read_answer(path: str) -> Answer:
         text = Path(path).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
-        message = f"{path}: expected an answer in UTF-8; it cannot be read ({why})"
-        raise InputError(message) from error
+        raise InputError(f"{path}: expected an answer in UTF-8; it cannot be read ({why})") from error
     if text.lstrip()[:1] not in ("{", "["):
         message = f"{path}: expected what a command printed with --json; check a table with `reviewgraph check {path}`"
         raise InputError(message)
@@ -208,8 +207,7 @@ def from_json(path: str, text: str) -> Answer:
     keys = set(content) if isinstance(content, dict) else set()
     command = next((name for name, required in KEYS.items() if required <= keys), None)
     if command is None:
-        message = f"{path}: expected what check, plan, assign or calibrate prints with --json, found other keys"
-        raise InputError(message)
+        raise InputError(f"{path}: expected what check, plan, assign or calibrate prints with --json, found other keys")
     return Answer(path, command, content)
 
 
@@ -219,16 +217,14 @@ def from_json(path: str, text: str) -> Answer:
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, count in Counter(key for key, _ in pairs).items():
         if count > 1:
-            message = f"the key {cut(repr(key))} stands twice in one object"
-            raise ValueError(message)
+            raise ValueError(f"the key {cut(repr(key))} stands twice in one object")
     return dict(pairs)
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        message = f"{cut(text)} is no finite number"
-        raise ValueError(message)
+        raise ValueError(f"{cut(text)} is no finite number")
     return value
 
 

@@ -212,6 +212,5 @@ def most_affinity(market: Market, need: Mapping[str, int]) -> float | None:
         bounds=Bounds([float(pair in fixed) for pair in affinity_of], np.ones(n_pairs)),
     )
     if solution.status not in (0, 2):
-        message = "the largest affinity was not computed"
-        raise TooLarge(message)
+        raise TooLarge("the largest affinity was not computed")
     return float(np.round(solution.x) @ affinity) if solution.status == 0 else None

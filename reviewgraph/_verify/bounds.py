@@ -47,8 +47,7 @@ def expansion_bound(covers: Sequence[list[int]], n_items: int) -> int:
     eigenvalue. Takes O(N^3). Raises TooLarge.
     """
     if n_items > MOST_ITEMS:
-        message = f"{n_items} items are too many to prove their expansion"
-        raise TooLarge(message)
+        raise TooLarge(f"{n_items} items are too many to prove their expansion")
     laplacian = np.zeros((n_items, n_items))
     for cover in covers:
         size = len(cover)

@@ -89,8 +89,7 @@ def verify_merges(reviews: ReviewsLike, merges: IntArray) -> IntArray:
     """
     table = as_reviews(reviews)
     if merges.ndim != 2 or merges.shape[1] != len(("a", "b", "u", "v")):
-        message = f"merges: expected rows (a, b, u, v), found an array of shape {merges.shape}"
-        raise InputError(message)
+        raise InputError(f"merges: expected rows (a, b, u, v), found an array of shape {merges.shape}")
     # Merges name reviewers that are there.
     size = table.n_reviewers
     steps = merges.tolist()
@@ -211,8 +210,7 @@ class Table:
             losses.setdefault(pair[0] if reviewer else pair, set()).add(pair)
         # A table in which that takes too long is not tried.
         if len(losses) * len(self.score) > MOST_LOST:
-            message = f"{len(losses)} losses of a table of {len(self.score)} reviews are too many to be tried"
-            raise TooLarge(message)
+            raise TooLarge(f"{len(losses)} losses of a table of {len(self.score)} reviews are too many to be tried")
         for lost in losses.values():
             yield self.without(lost)
 
@@ -289,8 +287,7 @@ def holds(level: str, table: Table) -> bool:
     """Whether a table is at a level."""
     test: Callable[[Table], bool] | None = level_named(level).part("verifier")
     if test is None:
-        message = f"the level {level} has no test that shares no code with what made the answer"
-        raise TooLarge(message)
+        raise TooLarge(f"the level {level} has no test that shares no code with what made the answer")
     return test(table)
 
 

@@ -218,8 +218,7 @@ def check(
     expect_table(output)
     last_year = session.read_reviews(like) if like else None
     if select in (0, "0%"):
-        message = f"select: expected one paper or more; found {select}"
-        raise InputError(message)
+        raise InputError(f"select: expected one paper or more; found {select}")
     n_selected = max(1, selected_among(select, reviews.n_items))
     duties = read_duties(session, reviews)
     gone = session.read("gone")

@@ -128,8 +128,7 @@ class Command(click.Command):
         for place, word in enumerate(args):
             name = word.partition("=")[0]
             if name in self.gone and not ctx.resilient_parsing:
-                message = f"{name} is no longer an option: {self.gone[name]}"
-                raise Refusal(message)
+                raise Refusal(f"{name} is no longer an option: {self.gone[name]}")
             # What follows --verbose may be a file.
             following = args[place + 1] if place + 1 < len(args) else ""
             if word == "--verbose" and verbose is not None and not verbose.type.are_meant(following):  # type: ignore[attr-defined]

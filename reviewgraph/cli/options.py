@@ -88,8 +88,7 @@ def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str
             merge = words[value] if value in words else read_merges(value, read=session.keep)
             session.spellings = Spellings(merge, ask=BY_OPTION)
         except InputError as error:
-            message = f"--merge {error}"
-            raise Refusal(message) from error
+            raise Refusal(f"--merge {error}") from error
     return value
 
 
@@ -279,12 +278,10 @@ def selected_among(select: int | str, most: int) -> int:
     (3, 3)
     """
     if not most:
-        message = "select: expected papers with scores to select from, found none"
-        raise InputError(message)
+        raise InputError("select: expected papers with scores to select from, found none")
     count = selected_of(select, most)
     if count > most:
-        message = f"select: expected at most {most} papers, those with a score; found {count}"
-        raise InputError(message)
+        raise InputError(f"select: expected at most {most} papers, those with a score; found {count}")
     return count
 
 
@@ -452,11 +449,10 @@ def expect_none_given(names: Collection[str], among: str = "", flag: str = "stre
     for name in session.params:
         if session.is_typed(name) and name in names:
             option = next(param.opts[0] for param in command.params if param.name == name)
-            message = (
+            raise InputError(
                 f"{flag}: expected no {option} with it{among}, which is not answered by batches; leave one of the two "
                 "out"
             )
-            raise InputError(message)
 
 
 def weighed(text: str) -> tuple[str, float]:
@@ -473,6 +469,5 @@ def weighed(text: str) -> tuple[str, float]:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        message = f"{text}: expected FILE or FILE=WEIGHT with a finite number, found the weight {weight!r}"
-        raise Refusal(message)
+        raise Refusal(f"{text}: expected FILE or FILE=WEIGHT with a finite number, found the weight {weight!r}")
     return path, number

@@ -56,8 +56,7 @@ def expect_writable(path: str | os.PathLike[str]) -> None:
         why = "permission denied"
     else:
         return
-    message = f"{path}: cannot be written ({why}); name another file with -o"
-    raise Refusal(message)
+    raise Refusal(f"{path}: cannot be written ({why}); name another file with -o")
 
 
 def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -81,8 +80,7 @@ def expect_apart(context: click.Context | None) -> None:
         for second, second_path in named:
             if second is not param and same_file(path, second_path):
                 name = second.opts[0] if isinstance(second, click.Option) else second.make_metavar(context)
-                message = f"{param.opts[0]} {path}: {name} names the same file; write to another one"
-                raise InputError(message)
+                raise InputError(f"{param.opts[0]} {path}: {name} names the same file; write to another one")
 
 
 def same_file(path: str, second: str) -> bool:
@@ -102,8 +100,7 @@ def expect_table(path: str | None, text: str = "", remedy: str = "", suffix: str
 
     if path and text and CSV.is_meant_by(path):
         name = f"{os.path.splitext(path)[0]}{suffix}"
-        message = f"-o {path}: expected the name of {text}, such as {name}; for Excel, {remedy}"
-        raise Refusal(message)
+        raise Refusal(f"-o {path}: expected the name of {text}, such as {name}; for Excel, {remedy}")
     if path and suffix != ".json" and path.lower().endswith(".json"):
         name = path[: -len(".json")]
         message = f"-o {path}: expected the name of a table, such as {name}.csv; for JSON, add --json > {path} instead"

@@ -163,8 +163,7 @@ class Session:
 
         for role, name in self.columns.items():
             if name.strip() and not any(named(file.header, name.strip()) for file in self.files):
-                message = f"--columns {role}={name}: no file that was read has a column {quote(name)}"
-                raise Refusal(message)
+                raise Refusal(f"--columns {role}={name}: no file that was read has a column {quote(name)}")
 
     # The next command.
 
@@ -380,8 +379,7 @@ def read_key(path: str) -> Mapping[tuple[str, str], str]:
     except OSError as error:
         why = f"which cannot be read ({error.strerror or error})"
     # A file with other content is not overwritten.
-    message = f"{path}: expected a key with the columns {', '.join(COLUMNS)}, {why}; move the file away"
-    raise InputError(message)
+    raise InputError(f"{path}: expected a key with the columns {', '.join(COLUMNS)}, {why}; move the file away")
 
 
 def load_igraph() -> None:

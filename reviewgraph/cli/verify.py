@@ -76,8 +76,7 @@ def _made_by(path: str) -> tuple[Answer, click.Command, Verifier]:
     command = main.get_command(click.get_current_context(), answer.command)
     verifier = getattr(command, "verifier", None)
     if command is None or verifier is None:
-        message = f"{path}: expected an answer of a command that is installed, found one of {answer.command}"
-        raise Refusal(message)
+        raise Refusal(f"{path}: expected an answer of a command that is installed, found one of {answer.command}")
     return answer, command, verifier
 
 

@@ -165,8 +165,7 @@ def _limits(limits: int | Valued, name: str, reviews: Reviews) -> IntArray:
     for place, (who, number) in zip(code.tolist(), of_label.items(), strict=True):
         if number is not None:
             if number != number:
-                message = f"{name}: expected a number for {who!r}, found {number!r}"
-                raise InputError(message)
+                raise InputError(f"{name}: expected a number for {who!r}, found {number!r}")
             refuse(f"{name} of {who!r}", number, "float")
             if place >= 0:
                 limit[place] = int(min(number, MOST))
@@ -264,8 +263,7 @@ class Report(Result):
 
     def __bool__(self) -> bool:
         """Raise InputError, as a check of papers that are not comparable would count as true."""
-        message = "check: expected a question, as report.reaches('double') or report.level, found a truth value"
-        raise InputError(message)
+        raise InputError("check: expected a question, as report.reaches('double') or report.level, found a truth value")
 
     @checked
     def reaches(self, level: LevelName) -> bool:
@@ -405,15 +403,13 @@ def check(
     """
     if isinstance(reviews, PartedReviews):
         if options or any(value is not None for value in (like, assumptions, n_selected, fragile, missing, rules)):
-            message = "reviews: expected no other argument for a table in parts, found some; leave them out"
-            raise InputError(message)
+            raise InputError("reviews: expected no other argument for a table in parts, found some; leave them out")
         return check_parts(reviews)
     if isinstance(like, Result) and hasattr(like, "added"):
-        message = (
+        raise InputError(
             f"like: expected scored reviews of an earlier round, found a {type(like).__name__}; check(plan) checks the "
             "table together with the plan"
         )
-        raise InputError(message)
     whole = as_reviews(reviews)
     stated = stated_rules("check", rules, options, HEEDED)
     reviews = without_gone(whole, stated.gone)

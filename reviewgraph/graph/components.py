@@ -284,8 +284,7 @@ def components(reviews: ReviewsLike, kind: Literal["connected", "double"] = "dou
     ([0, 0, 1], [0, 0, 0])
     """
     if kind not in KINDS:
-        message = f"kind: expected {' or '.join(map(repr, KINDS))}, found {kind!r}"
-        raise InputError(message)
+        raise InputError(f"kind: expected {' or '.join(map(repr, KINDS))}, found {kind!r}")
     return KINDS[kind](reviews)
 
 

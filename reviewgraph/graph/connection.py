@@ -222,11 +222,10 @@ class Connection(Result):
         asked = level_named(level)
         holds = self.known.get(asked.name, False if self.known[LEVELS[0].name] is False else None)
         if holds is None:
-            message = (
+            raise InputError(
                 f"require: whether the level {asked.name!r} holds is not decided for a table larger than memory; ask "
                 f"for {Connected.name!r}, or check a table that fits into memory without --stream"
             )
-            raise InputError(message)
         return holds
 
     def to_dict(self) -> dict[str, Any]:

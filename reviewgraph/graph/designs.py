@@ -237,30 +237,26 @@ def _loads(n_items: int, n_reviewers: int, load: int | Sequence[int]) -> list[in
         raise InputError(message)
     most = max(loads, default=0)
     if most > n_items:
-        message = (
+        raise ImpossibleDesign(
             f"load <= n_items fails: reviewer {loads.index(most)} has load {most} and there are {n_items} items; "
             "lower the load or add items"
         )
-        raise ImpossibleDesign(message)
     return loads
 
 
 def _refuse_unless_connectable(n_items: int, loads: list[int]) -> None:
     """Refuse loads with which no doubly connected component holds all reviewers and covers all items."""
     if not loads:
-        message = "n_reviewers >= 1 fails: without reviewers nothing is connected"
-        raise ImpossibleDesign(message)
+        raise ImpossibleDesign("n_reviewers >= 1 fails: without reviewers nothing is connected")
     least = min(loads)
     if len(loads) > 1 and least < SHARED:
-        message = (
+        raise ImpossibleDesign(
             f"load >= {SHARED} fails: reviewer {loads.index(least)} has load {least}, and to be doubly connected "
             f"every reviewer shares at least {SHARED} items with the others; raise the load"
         )
-        raise ImpossibleDesign(message)
     reach = sum(k - SHARED for k in loads) + SHARED
     if reach < n_items:
-        message = (
+        raise ImpossibleDesign(
             f"sum over reviewers of (load - {SHARED}) + {SHARED} >= n_items fails: "
             f"{reach - SHARED} + {SHARED} = {reach} < {n_items}; raise loads, add reviewers or drop items"
         )
-        raise ImpossibleDesign(message)

@@ -290,8 +290,7 @@ def keeps(
     """
     reviews = as_reviews(reviews)
     if draws < 1:
-        message = f"draws: expected 1 or more, found {draws}"
-        raise InputError(message)
+        raise InputError(f"draws: expected 1 or more, found {draws}")
     rng = np.random.default_rng(seed)
     # The probability that each review fails to arrive, by way of its reviewer.
     by_reviewer = np.zeros(reviews.n_reviewers)
@@ -303,8 +302,7 @@ def keeps(
         by_reviewer[code[code >= 0]] = as_numbers("missing", list(of_label.values()))[code >= 0]
     wrong = by_reviewer[~((by_reviewer >= 0) & (by_reviewer <= 1))]
     if wrong.size:
-        message = f"missing: expected probabilities from 0 to 1, found {wrong[0]:g}"
-        raise InputError(message)
+        raise InputError(f"missing: expected probabilities from 0 to 1, found {wrong[0]:g}")
     probability = by_reviewer[reviews.reviewer]
     # Each level implies those after it: a level is tested only if the one after it holds.
     held = np.zeros((draws, len(LEVELS)), np.bool_)

@@ -199,11 +199,10 @@ def highest(structure: Any) -> Level | None:
     held = [level for level in LEVELS if level.holds(structure)]
     for strong, weak in pairwise(LEVELS):
         if strong in held and weak not in held:
-            message = (
+            raise RuntimeError(
                 f"levels: expected that each implies those after it, found a table at {strong.name!r} that is not at "
                 f"{weak.name!r}; change the order of reviewgraph.graph.levels.ALL"
             )
-            raise RuntimeError(message)
     return held[0] if held else None
 
 

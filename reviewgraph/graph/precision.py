@@ -116,8 +116,7 @@ def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0, name:
     """Return the posterior given the scores, with joint draws of the qualities; messages are about ``name``."""
     reviews = as_reviews(reviews, name)
     if not reviews.scored.any():
-        message = f"{name}: expected scores to learn from, found planned reviews only"
-        raise InputError(message)
+        raise InputError(f"{name}: expected scores to learn from, found planned reviews only")
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         learn = cast("Callable[[Reviews, int, int], Learned]", point.load())
         return learn(reviews, n_draws, seed)
@@ -191,8 +190,7 @@ def assumed(like: ReviewsLike | None, assumptions: Assumptions | None) -> Assump
     if like is None:
         return assumptions or Assumptions()
     if assumptions is not None:
-        message = "assumptions: expected none beside like, from which they are learned"
-        raise InputError(message)
+        raise InputError("assumptions: expected none beside like, from which they are learned")
     return learned_from(like, n_draws=0, name="like").assumptions
 
 

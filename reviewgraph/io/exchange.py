@@ -232,19 +232,17 @@ def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES
 
     refuse_equal_labels(reviews)
     if None in reviews.reviewers or None in reviews.items:
-        message = "labels: expected something other than None, which networkx cannot hold; rename it"
-        raise InputError(message)
+        raise InputError("labels: expected something other than None, which networkx cannot hold; rename it")
     sizes = reviews.reviews_per_item
     count = int((sizes * (sizes - 1) // 2).sum())
     if max_edges is not None and count > max_edges:
         widest = int(sizes.argmax())
         size = int(sizes[widest])
-        message = (
+        raise InputError(
             f"max_edges: expected at most {max_edges:,} edges, found {count:,}, of which {reviews.items[widest]!r} "
             f"with its {size:,} reviews alone makes {size * (size - 1) // 2:,}; raise max_edges, or use to_networkx, "
             "which holds one edge per review"
         )
-        raise InputError(message)
     graph = nx.MultiGraph(
         items=list(reviews.items), titles=dict(reviews.titles), lower_is_better=reviews.lower_is_better
     )

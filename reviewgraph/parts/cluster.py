@@ -56,11 +56,10 @@ def reporting() -> Iterator[None]:
     try:
         yield
     except (CancelledError, CommClosedError, TimeoutError, ConnectionError, closed) as error:
-        message = (
+        raise InputError(
             f"cluster: expected a Dask scheduler that answers, found none ({str(error) or type(error).__name__}); "
             "start it with 'dask scheduler', or check its address"
-        )
-        raise InputError(message) from error
+        ) from error
     except KilledWorker as error:
         message = f"cluster: workers died again and again at one task ({error}): more memory or partitions are needed"
         raise InputError(message) from error
@@ -146,11 +145,10 @@ def _store(value: Any, path: str) -> str:
             pickle.dump(value, file, protocol=5)
         Path(file.name).replace(path)
     except OSError as error:
-        message = (
+        raise InputError(
             f"folder: {folder.parent} cannot be written ({error.strerror or error}); a table needs about 25 bytes per "
             "review there, and its posterior up to 200 more"
-        )
-        raise InputError(message) from error
+        ) from error
     return path
 
 
@@ -328,14 +326,11 @@ def cluster_reviews(
     (<PartedReviews: 2 reviewers, 3 items, 3 reviews>, <Connection: 3 items, 2 pieces>)
     """
     if partitions is not None and partitions < 1:
-        message = f"partitions: expected one or more, found {partitions}"
-        raise InputError(message)
+        raise InputError(f"partitions: expected one or more, found {partitions}")
     if not Path(folder).is_dir():
-        message = f"folder: expected a folder that the client and all workers see, found {str(folder)!r}"
-        raise InputError(message)
+        raise InputError(f"folder: expected a folder that the client and all workers see, found {str(folder)!r}")
     if not all(hasattr(client, name) for name in ("gather", "map", "nthreads")) or isinstance(client, type):
-        message = f"client: expected a distributed.Client, as Client('tcp://host:8786'), found {client!r:.80}"
-        raise InputError(message)
+        raise InputError(f"client: expected a distributed.Client, as Client('tcp://host:8786'), found {client!r:.80}")
     # Workers have folders of their own: paths are absolute.
     home = Path(tempfile.mkdtemp(prefix="reviewgraph-", dir=Path(folder).resolve()))
     try:

@@ -138,12 +138,10 @@ def sorted_reviews(
 ) -> Sorted:
     """Read and sort files; the arguments are those of :func:`stream_reviews`."""
     if batch < 1:
-        message = f"batch: expected one row or more, found {batch}"
-        raise InputError(message)
+        raise InputError(f"batch: expected one row or more, found {batch}")
     spellings = Spellings.of(merge)
     if isinstance(spellings.merge, Mapping):
-        message = 'merge: expected "all" or "none" for a table read by batches, found which labels become which'
-        raise InputError(message)
+        raise InputError('merge: expected "all" or "none" for a table read by batches, found which labels become which')
     clock = Clock(None)
 
     def tell(doing: str) -> None:
@@ -155,8 +153,7 @@ def sorted_reviews(
         tell("reading the files")
         source.read()
         if not source.n_rows:
-            message = f"{source.name}: a header but no reviews below it; expected one row per review"
-            raise InputError(message)
+            raise InputError(f"{source.name}: a header but no reviews below it; expected one row per review")
         if note and (odd := _sentinel(source)):
             note(odd)
         tell(f"reading the labels of {source.n_rows:,} rows")
@@ -164,8 +161,7 @@ def sorted_reviews(
         tell(f"sorting {source.n_rows:,} rows")
         table, reviewers, items = _sort(source, *sides, duplicates, -1.0 if lower_is_better else 1.0)
         if len(reviewers) + len(items) > MOST_VERTICES:
-            message = f"{source.names[0]}: expected at most {MOST_VERTICES:,} reviewers and items, found more"
-            raise InputError(message)
+            raise InputError(f"{source.names[0]}: expected at most {MOST_VERTICES:,} reviewers and items, found more")
         tell(f"SHA-256 of {source.n_rows:,} rows")
         origin = Origin(files=source.files_read())
     n_scored = int(np.count_nonzero(~np.isnan(table.score)))
@@ -309,8 +305,7 @@ def _pairs(source: Source, reviewers: Side, items: Side) -> Iterator[Pairs]:
     bits = source.n_rows.bit_length()
     most = len(items.labels or ()) if items.code is None else items.code.size
     if bits + most.bit_length() > KEY_BITS:
-        message = f"{source.names[0]}: expected fewer than 2^{KEY_BITS} pairs of a row and an item, found more"
-        raise InputError(message)
+        raise InputError(f"{source.names[0]}: expected fewer than 2^{KEY_BITS} pairs of a row and an item, found more")
     query = f"SELECT {reviewers.number} AS reviewer, score, ({items.number}::UBIGINT << {bits}) | row::UBIGINT AS place"
     query += f" FROM rows{reviewers.tables}{items.tables} ORDER BY reviewer, place"
     kept: list[Any] = []

@@ -86,8 +86,7 @@ def expanded(paths: Iterable[Path]) -> list[str]:
             continue
         matching = sorted(glob(name, recursive=True))
         if not matching:
-            message = f"{name}: expected a file or a pattern that matches files, found none"
-            raise InputError(message)
+            raise InputError(f"{name}: expected a file or a pattern that matches files, found none")
         names += matching
     return names
 
@@ -141,8 +140,7 @@ class Text:
         with self.refused(name), content() as file:
             head = file.read(HEAD)
         if not head.strip(b"\r\n\t \xef\xbb\xbf"):
-            message = f"{name}: the file is empty; expected a header that names the columns, and rows below it"
-            raise InputError(message)
+            raise InputError(f"{name}: the file is empty; expected a header that names the columns, and rows below it")
         if len(head) == HEAD:
             head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
         self.head = Delimited(name, head, Wanted(ROLES, columns))
@@ -388,11 +386,10 @@ class Source:
         for file, places in zip(self.files, self.places, strict=True):
             kind = file.kinds[places[role]] if role in places else None
             if kind is not None and kind not in types:
-                message = (
+                raise InputError(
                     f"{file.name}: column {quote(file.header[places[role]])}: expected {expected} in a table read by "
                     f"batches, found {kind.lower()}; write the column as {advice}, or leave out --stream"
                 )
-                raise InputError(message)
             kinds.add(kind or "")
         return kinds
 

@@ -89,8 +89,7 @@ class Parts(ABC):
 
     def _expect_open(self) -> None:
         if self.closed:
-            message = "reviews: expected a table in parts within the with that opened it, found it closed"
-            raise InputError(message)
+            raise InputError("reviews: expected a table in parts within the with that opened it, found it closed")
 
     @abstractmethod
     def each(self, step: Callable[..., tuple[Vectors, Any]], vectors: Vectors = (), *shared: Any) -> Iterator[Answer]:
@@ -311,11 +310,10 @@ class PartedReviews(ReviewTable):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        message = (
+        raise TooLarge(
             f"reviews: {name!r} takes all reviews at once, and this table is in parts; expected what check, posterior "
             "and calibrate answer for it, or a table that fits into memory (read_reviews)"
         )
-        raise TooLarge(message)
 
     @property
     def n_reviews(self) -> int:

@@ -98,8 +98,7 @@ def _read_rows(
     if isinstance(source, Mapping):
         odd = next((key for key in source if not isinstance(key, tuple) or len(key) != 2), None)
         if odd is not None:
-            message = f"mapping: expected (reviewer, item) as a key, or names of columns, found {odd!r}"
-            raise InputError(message)
+            raise InputError(f"mapping: expected (reviewer, item) as a key, or names of columns, found {odd!r}")
         rows = [(*pair, score) for pair, score in source.items()]
     reviewer, item, score, scored = split_rows(rows)
     (left, people) = encode(reviewer, reviewers)
@@ -127,11 +126,10 @@ def _read_matrix(source: Any, note: Note, **options: Any) -> Columns:
     dense = isinstance(source, np.ndarray)
     is_named = not options.keys().isdisjoint(("reviewers", "items"))
     if dense and not is_named and source.ndim == 2 and source.shape[1] in (2, 3) and kind != "b":
-        message = (
+        raise InputError(
             f"reviews: an array with {source.shape[1]} columns may be rows (reviewer, item, score) or a matrix of "
             f"{source.shape[1]} items; write Reviews(array.tolist()) or Reviews.from_biadjacency(array)"
         )
-        raise InputError(message)
     if dense and source.ndim == 2 and kind in "iuf":
         ask_zeros(source, "matrix")
     columns = from_biadjacency(source, scored=kind != "b", **options)
@@ -176,8 +174,7 @@ def read_form(source: Any, name: str, note: Note, **options: Any) -> Columns:
         if form.takes(source):
             # Policies on repeated pairs and findings concern every form; most apply them to what is read.
             for option in options.keys() - {*form.options, "duplicates", "accept"}:
-                message = f"{option}: expected none with {form.words}, found {options[option]!r}; leave it out"
-                raise InputError(message)
+                raise InputError(f"{option}: expected none with {form.words}, found {options[option]!r}; leave it out")
             return form.read(source, note, **{key: options[key] for key in form.options if key in options})
     if hasattr(source, "reset_index") or hasattr(source, "to_frame"):
         message = f"{name}: expected a data frame, found {type(source).__name__}; write .reset_index(), or .to_frame()"
@@ -219,8 +216,7 @@ def pairs_in(frame: Any, score: FloatArray | None = None, *, only: bool = True) 
         raise InputError(str(error).replace(" of Reviews", "")) from error
     if score is not None:
         if score.size != read.reviewer.size:
-            message = f"y: expected one score per row of X, {read.reviewer.size}, found {score.size}"
-            raise InputError(message)
+            raise InputError(f"y: expected one score per row of X, {read.reviewer.size}, found {score.size}")
         read = replace(read, score=score, scored=np.isfinite(score))
     if unused and not only:
         used = "reviewer, item and score" if SCORE in roles else "reviewer, item and y"

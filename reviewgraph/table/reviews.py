@@ -128,8 +128,7 @@ class _WithOldNames(ABCMeta):
 
         def __getattr__(cls, name: str) -> Any:
             if name not in CONSTRUCTORS:
-                message = f"type object {cls.__name__!r} has no attribute {name!r}"
-                raise AttributeError(message)
+                raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
             warn(f"Reviews.{name}(...) is Reviews(...) from now on; the old name will be removed", DeprecationWarning)
 
             def made(*sources: Any, columns: Any = None, **options: Any) -> Any:
@@ -819,8 +818,7 @@ def planned_pairs(result: Result, name: str) -> list[tuple[Label, Label]]:
     result._refuse_none(name)
     columns = result.to_columns()
     if not {"reviewer", "item"} <= set(columns):
-        message = f"{name}: expected columns reviewer and item, found {', '.join(columns)}"
-        raise InputError(message)
+        raise InputError(f"{name}: expected columns reviewer and item, found {', '.join(columns)}")
     return list(zip(columns["reviewer"], columns["item"], strict=True))
 
 
@@ -839,8 +837,7 @@ def _reviews_of(result: Result, name: str) -> Reviews:
 
 def _refuse_empty(read: Columns, name: str) -> None:
     if not len(read.items):
-        message = (
+        raise InputError(
             f"{name}: expected a row per review, found no rows; where no review is assigned yet, say who and what "
             "there is, as Reviews([], reviewers=..., items=...)"
         )
-        raise InputError(message)

@@ -52,11 +52,9 @@ def table_rows(
     left = whole_codes(reviewer, "reviewer")
     right = whole_codes(item, "item")
     if duplicates not in get_args(Duplicates):
-        message = f"duplicates: expected 'error', 'last' or 'mean', found {duplicates!r}"
-        raise InputError(message)
+        raise InputError(f"duplicates: expected 'error', 'last' or 'mean', found {duplicates!r}")
     if left.size != right.size:
-        message = f"reviewer and item: expected equal lengths, found {left.size} and {right.size}"
-        raise InputError(message)
+        raise InputError(f"reviewer and item: expected equal lengths, found {left.size} and {right.size}")
     refuse_out_of_range(left, len(reviewers), "reviewer", row_name)
     refuse_out_of_range(right, len(items), "item", row_name)
     values, known = checked_scores(score, scored, left.size, row_name)
@@ -90,13 +88,11 @@ def _checked_further(numbers: npt.ArrayLike, name: str, size: int, row_name: Cal
     """Return a further field of the reviews; numbers that are infinite or too large raise InputError."""
     values = as_numbers(name, numbers).ravel()
     if values.size != size:
-        message = f"{name}: expected {size} numbers, one per review, found {values.size}"
-        raise InputError(message)
+        raise InputError(f"{name}: expected {size} numbers, one per review, found {values.size}")
     beyond = np.flatnonzero(np.abs(values) > LARGEST)
     if beyond.size:
         first = f"{values[beyond[0]]:g} in {row_name(int(beyond[0]))}"
-        message = f"{name}: expected numbers up to {LARGEST:g}, NaN where missing, found {first}; correct it"
-        raise InputError(message)
+        raise InputError(f"{name}: expected numbers up to {LARGEST:g}, NaN where missing, found {first}; correct it")
     return values
 
 
@@ -126,8 +122,7 @@ def whole_codes(codes: npt.ArrayLike, what: str) -> IntArray:
         message = f"{what}: expected codes, whole numbers from 0 on, found lists of different lengths"
         raise InputError(message) from error
     if vector.size and vector.dtype.kind not in "iu":
-        message = f"{what}: expected codes, whole numbers from 0 on, found {vector.dtype} such as {vector[0]!r}"
-        raise InputError(message)
+        raise InputError(f"{what}: expected codes, whole numbers from 0 on, found {vector.dtype} such as {vector[0]!r}")
     return vector.astype(np.int64, copy=False)
 
 
@@ -142,8 +137,7 @@ def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callabl
 def refuse_no_code(code: int, size: int, what: str) -> None:
     """Raise InputError unless 0 <= code < size."""
     if not (isinstance(code, int | np.integer) and not isinstance(code, bool) and 0 <= code < size):
-        message = f"{what}: expected a code from 0 to {size - 1}, found {code!r}"
-        raise InputError(message)
+        raise InputError(f"{what}: expected a code from 0 to {size - 1}, found {code!r}")
 
 
 def refuse_misfit(keep: IntArray | BoolArray, size: int) -> None:
@@ -152,8 +146,7 @@ def refuse_misfit(keep: IntArray | BoolArray, size: int) -> None:
     fits = keep.shape == (size,) if mask else keep.ndim == 1 and not ((keep < -size) | (keep >= size)).any()
     if not fits:
         expected = f"a mask of shape ({size},) or indices below {size}"
-        message = f"keep: expected {expected}, found {keep.dtype} of shape {keep.shape}"
-        raise InputError(message)
+        raise InputError(f"keep: expected {expected}, found {keep.dtype} of shape {keep.shape}")
 
 
 def checked_scores(
@@ -165,23 +158,20 @@ def checked_scores(
     values = as_numbers("score", score).ravel()
     known = np.ones(size, np.bool_) if scored is None else np.asarray(scored, np.bool_).ravel()
     if values.size != size or known.size != size:
-        message = f"score: expected {size} scores, one per review, found {values.size}"
-        raise InputError(message)
+        raise InputError(f"score: expected {size} scores, one per review, found {values.size}")
     bad = np.flatnonzero(known & ~np.isfinite(values))
     if bad.size:
-        message = (
+        raise InputError(
             f"score: expected a finite number, found {values[bad[0]]} in {row_name(int(bad[0]))}; "
             "a review without a score is a planned one: give None, or scored=False"
         )
-        raise InputError(message)
     values[~known] = np.nan
     beyond = np.flatnonzero(np.abs(values) > LARGEST)
     if beyond.size:
-        message = (
+        raise InputError(
             f"score: expected numbers up to {LARGEST:g}, found {values[beyond[0]]:g} in {row_name(int(beyond[0]))}; "
             "correct it or leave the review out"
         )
-        raise InputError(message)
     return values, known
 
 
@@ -283,6 +273,5 @@ def split_rows(pairs: Iterable[tuple[Any, ...]]) -> tuple[list[Any], list[Any], 
     try:
         values = np.array([0.0 if y is None else float(y) for y in score], np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        message = f"pairs: expected a number or None as the score, found something else ({error})"
-        raise InputError(message) from error
+        raise InputError(f"pairs: expected a number or None as the score, found something else ({error})") from error
     return [row[0] for row in rows], [row[1] for row in rows], values, known

@@ -108,8 +108,7 @@ class Workspace:
         """Refuse files beyond the limits, by their names as they were sent and their bytes in all."""
         if size + sum((self.folder / name).stat().st_size for name in self.uploads) > MOST_BYTES:
             most = MOST_BYTES // 1_000_000
-            message = f"expected at most {most} MB of files in all, found more; leave some of them out"
-            raise InputError(message)
+            raise InputError(f"expected at most {most} MB of files in all, found more; leave some of them out")
         if len({*self.uploads, *map(safe_name, names)}) > MOST_FILES:
             message = f"expected at most {MOST_FILES} files, found more; remove some, or put them into a zip archive"
             raise InputError(message)
@@ -217,8 +216,7 @@ class Workspace:
         files = self.files_of(step)
         reviews = files.pop("reviews", [])
         if "reviews" in step.roles and not reviews:
-            message = "There are no reviews yet: drop a file in, and choose what it is."
-            raise InputError(message)
+            raise InputError("There are no reviews yet: drop a file in, and choose what it is.")
         words = [step.command, *reviews]
         for role, chosen in files.items():
             if len(chosen) > 1 and role not in SEVERAL:
@@ -246,8 +244,7 @@ class Workspace:
     async def start(self, step: Step) -> None:
         """Run the command of a step; its progress and result are kept. The caller holds the lock."""
         if self.running is not None:
-            message = "A command is running: wait for it, or stop it."
-            raise InputError(message)
+            raise InputError("A command is running: wait for it, or stop it.")
         words, to, files = self.command(step)
         for name in files:
             (self.folder / name).unlink(missing_ok=True)
