@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, overload
 
-from lsc._model.hypotheses import HYPOTHESES
+from lsc._model.hypotheses import HYPOTHESES, HypothesisLike
 from lsc.methods import DEFAULT, METHODS, MethodName, method_named
-from reviewgraph._base import InputError, checked
+from reviewgraph._base import InputError, Progress, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     from lsc._model.formulation import References
-    from lsc._model.hypotheses import HypothesisLike
     from lsc.calibration import Calibration
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
-    from reviewgraph._base import Progress
     from reviewgraph.io import Numbered, Valued
     from reviewgraph.parts import PartedReviews
     from reviewgraph.table import ReviewsLike

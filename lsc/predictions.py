@@ -11,10 +11,9 @@ import numpy as np
 from lsc._inference.beliefs import Posterior, Reviewers
 from lsc._inference.kernels.step import describe_reviewers
 from lsc._inference.step import NODES, REACH, Gauge, Quadrature
-from reviewgraph._base import FloatArray, InputError, IntArray, Result, checked, counted, or_none
+from reviewgraph._base import FloatArray, InputError, IntArray, LabelCodes, Result, checked, counted, or_none
 
 if TYPE_CHECKING:
-    from reviewgraph._base import LabelCodes
     from reviewgraph.table import Reviews
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from lsc.estimate import best_first, comparable, expect_number
+from lsc.estimate import Estimate, best_first, comparable, expect_number
 from reviewgraph._base import (
     BoolArray,
     FloatArray,
@@ -23,9 +23,6 @@ from reviewgraph._base import (
     probability_in_top,
     snapped,
 )
-
-if TYPE_CHECKING:
-    from lsc.estimate import Estimate
 
 #: Probability of the intervals of the command and of ``to_dict``.
 LEVEL = 0.9

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lsc._model.hypotheses import Hypothesis, simulated
-from reviewgraph._base import FloatArray, InputError, IntArray, Result, checked
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Result, checked
 from reviewgraph.graph import doubly_connected_assignment, random_assignment
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
-
-if TYPE_CHECKING:
-    from reviewgraph._base import BoolArray
-
 
 #: Bids in ascending order, and the quantiles of willingness between them.
 BIDS = ("Very Low", "Low", "Neutral", "High", "Very High")

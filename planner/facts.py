@@ -5,18 +5,14 @@ Fixed pairs are existing agreements, which are kept and counted whatever limits 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from planner.rules import first_named
-from reviewgraph._base import counted, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from reviewgraph._base import BoolArray, IntArray, Label
+from reviewgraph._base import BoolArray, IntArray, Label, counted, listed
 
 
 class Pair(NamedTuple):

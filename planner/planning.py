@@ -6,36 +6,25 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
+from typing import Any, Unpack, cast, get_args
 
 import numpy as np
 
-from planner._plans.constraints import Prices, constrain, no_pairs, with_extra
+from planner._plans.constraints import Constraints, Prices, constrain, no_pairs, with_extra
 from planner._plans.objectives import Decision, ObjectiveName, beliefs_of, gains_of, purchase
 from planner._plans.outcome import PlanStatus, fixed_too_many, joins, still_short, why_not, why_partial
 from planner._plans.plan import Plan, PlannedReview
-from planner._plans.process import Terms, choose, round_of
+from planner._plans.process import Rounds, Terms, choose, round_of
 from planner._plans.rounds import FIRST_PHASE, expected_beliefs
-from planner._plans.target import Ledger, PlanProgress, PlanTarget, target_named
+from planner._plans.target import Ledger, PlanProgress, PlanTarget, Target, target_named
 from planner._plans.targets import covered
 from planner._plans.targets.covered import least_load, nearest
-from planner._plans.task import new_task
-from planner.rules import AtLeast, asked_rules, panel_rules
-from reviewgraph._base import Clock, InputError, Mentions, Search, checked, selected_of
+from planner._plans.task import Task, new_task
+from planner.rules import AtLeast, Rule, asked_rules, panel_rules
+from reviewgraph._base import Clock, InputError, IntArray, Mentions, Search, checked, selected_of
 from reviewgraph.graph import Assumptions
-from reviewgraph.io import PlanRules
-from reviewgraph.table import as_reviews
-
-if TYPE_CHECKING:
-    from planner._plans.constraints import Constraints
-    from planner._plans.process import Rounds
-    from planner._plans.target import Target
-    from planner._plans.task import Task
-    from planner.rules import Rule
-    from reviewgraph._base import IntArray
-    from reviewgraph.io import Numbered, Rules
-    from reviewgraph.table import ReviewsLike
-
+from reviewgraph.io import Numbered, PlanRules, Rules
+from reviewgraph.table import ReviewsLike, as_reviews
 
 #: Most rounds, that is mailings, of a process.
 MOST_ROUNDS = 20

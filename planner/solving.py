@@ -8,12 +8,11 @@ that of the system, which ends the process without a result.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from reviewgraph._base import Clock
 
 

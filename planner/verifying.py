@@ -6,6 +6,7 @@ The searches, their proofs and their targets are not imported.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ import numpy as np
 from planner._assign.inputs import Constraints, build, scored_pairs
 from planner._plans.constraints import constrain
 from planner._plans.outcome import PlanStatus
-from planner.rules import NO_MOST, OTHER, SAME, AtLeast, AtMost, asked_rules
-from reviewgraph._base import InputError, Result, counted, plain
+from planner.rules import NO_MOST, OTHER, SAME, AtLeast, AtMost, Ruled, asked_rules
+from reviewgraph._base import BoolArray, InputError, IntArray, Result, counted, plain
 from reviewgraph._verify import (
     Answer,
     Findings,
@@ -29,19 +30,13 @@ from reviewgraph._verify import (
 )
 from reviewgraph._verify import verify_plan as verify_answer
 from reviewgraph.graph import ALL_NAMES
-from reviewgraph.io import AssignmentRules, PlanRules
-from reviewgraph.table import as_reviews
+from reviewgraph.io import AssignmentRules, Pairs, PlanRules, Rules
+from reviewgraph.table import Reviews, as_reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from planner._assign.assignment import Assignment
     from planner._plans import constraints as plans
     from planner._plans.plan import Plan
-    from planner.rules import Ruled
-    from reviewgraph._base import BoolArray, IntArray
-    from reviewgraph.io import Pairs, Rules
-    from reviewgraph.table import Reviews
 
     Pair = tuple[str, str]
 

@@ -11,14 +11,13 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.page import Fact, Page
 from reviewgraph._base.results import Result, Status
 from reviewgraph._base.storing import plain
-from reviewgraph._verify.answers import Answer
+from reviewgraph._verify.answers import Answer, Findings
 from reviewgraph._verify.graphs import table_of
 from reviewgraph._verify.plans import verify_check
 from reviewgraph.io.rules import AssignmentRules, PlanRules, Rules
 from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._verify.answers import Findings
     from reviewgraph.graph.check import Report
     from reviewgraph.io.sides import Pairs, Valued
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from lsc._model.formulation import Minimiser, Programme, order_by_score, tied_up_to_rounding
-from lsc._model.hypotheses import LINEAR
+from lsc._model.hypotheses import LINEAR, Hypothesis
 from lsc._solver import newton
 from lsc._solver.kernels.lines import Common, Lines
 from lsc._solver.passes import (
@@ -38,10 +38,6 @@ from lsc._solver.passes import (
 )
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray, Progress
 from reviewgraph.parts import Part, Parts, Vectors
-
-if TYPE_CHECKING:
-    from lsc._model.hypotheses import Hypothesis
-
 
 #: Stages: weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the
 #: gradient tolerance; from a well-conditioned problem to one whose bias the proximal steps remove.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc._inference.beliefs import interquartile_range
+from lsc._inference.beliefs import Beliefs, interquartile_range
 from lsc._inference.step import WIDTH
 from lsc.calibration import Calibration, CalibrationStatus
 from lsc.estimate import Estimate
@@ -37,6 +36,8 @@ from reviewgraph._base import (
     Fact,
     Fold,
     Folded,
+    IntArray,
+    Label,
     Listed,
     Nouns,
     Page,
@@ -52,13 +53,6 @@ from reviewgraph._base import (
     snapped,
 )
 from reviewgraph.report import ValueChart, not_counted
-
-if TYPE_CHECKING:
-    from lsc._inference.beliefs import Beliefs
-    from lsc.estimate import Estimate
-    from lsc.selection import Selection
-    from reviewgraph._base import IntArray, Label
-
 
 #: Changes of a selection, and reviewers of a kind, that a line names.
 CHANGES = 5

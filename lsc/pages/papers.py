@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,9 @@ from lsc.posteriors import PosteriorEstimate
 from reviewgraph._base import (
     Column,
     Fact,
+    FloatArray,
+    IntArray,
+    Label,
     Listed,
     Page,
     Part,
@@ -28,13 +31,9 @@ from reviewgraph._base import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from lsc._inference.beliefs import Account
     from lsc._inference.beliefs import Part as Source
-    from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
-    from reviewgraph._base import FloatArray, IntArray, Label
     from reviewgraph.parts import PartedReviews
     from reviewgraph.table import Reviews
 

@@ -16,14 +16,13 @@ from planner._assign.flow import TIE_BITS
 from planner._assign.kernels import core as kernels
 from planner._assign.kernels.flow import flip
 from planner._assign.programme import may_replace
-from reviewgraph._base import distinct, order_of
+from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray, distinct, order_of
 from reviewgraph.graph import Units, missing_without_units
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
     from planner._assign.problem import Network, Problem
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 
 #: Beyond every limit on a path: distances stay below.

@@ -6,6 +6,7 @@ extended by the panels of one item after the other, and those beyond a load are 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
 from math import comb, prod
@@ -14,15 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.programme import broken_items, depends_on_rules
-from reviewgraph._base import snapped
+from reviewgraph._base import BoolArray, Clock, IntArray, snapped
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, Clock, IntArray
 
 #: Maximum number of items, for which a row has bits; of products of panels; and of rows at a time.
 MOST_ITEMS = 62

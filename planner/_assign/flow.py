@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._assign.kernels.flow import lower_potentials
-from planner._assign.problem import AHEAD
+from planner._assign.problem import AHEAD, Concerns, Network, Problem
 from planner._assign.programme import best_under_rules
 from planner.errors import InternalError
 from planner.rules import NO_MOST
 
 if TYPE_CHECKING:
-    from planner._assign.problem import Concerns, Network, Problem
     from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 

@@ -21,15 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from planner._assign.core import NO_LIMIT, NO_PAIRS, missing_without
+from planner._assign.core import NO_LIMIT, NO_PAIRS, Core, missing_without
 from planner._assign.kernels.flow import cheapest_path, flip, workspace
-from reviewgraph._base import Clock
+from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from planner._assign.core import Core
     from planner._assign.problem import Network, Problem
     from planner._assign.programme import Relaxation
-    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 # Two ways to change an assignment around forced pairs: cheapest cycles of a flow, and a programme where rules hold.
 #

@@ -20,19 +20,17 @@ from planner._assign.core import Core
 from planner._assign.enumeration import best_at_level
 from planner._assign.flow import Arcs, Via, cheapest_flow, cost_scale, settle, unrouted, whole_costs
 from planner._assign.linking import Cycles, Linker, Programmed
-from planner._assign.problem import restricted
+from planner._assign.problem import Problem, restricted
 from planner._assign.programme import PanelSolution, best_under_rules, broken_items, depends_on_rules, relaxation_of
 from planner._assign.spanning import span
 from planner._assign.stages import Run
 from planner._assign.why_none import level_alone, why_apart, why_capped
 from planner.errors import InternalError
 from planner.rules import NO_MOST
-from reviewgraph._base import ranks, snapped
+from reviewgraph._base import BoolArray, FloatArray, IntArray, ranks, snapped
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
-    from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 
 # Units of probability, and rules as nodes of the flow.

@@ -6,28 +6,24 @@ that come before affinity (a previous assignment), and floors on affinity.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from planner._assign.assignment import Changes
 from planner._assign.kernels import flow
-from planner.facts import Pair
-from reviewgraph._base import ranks, spread, starts
+from planner.facts import Facts, Pair
+from reviewgraph._base import BoolArray, FloatArray, IntArray, Label, ranks, spread, starts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy.typing as npt
     import scipy.sparse as sp
     from narwhals.typing import IntoDataFrame, IntoSeries
 
-    from planner.facts import Facts
     from planner.rules import Panels, Ruled
-    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Columns
 
 

@@ -11,18 +11,13 @@ Nothing is called infeasible but on a proof: a count, duals that no assignment c
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from planner._assign.problem import NO_FLOOR, VALUE_BITS
+from planner._assign.problem import NO_FLOOR, VALUE_BITS, Problem
 from planner.solving import simplex_work, solve_within
-from reviewgraph._base import ranks
-
-if TYPE_CHECKING:
-    from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
-
+from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray, ranks
 
 #: Bits of an affinity in whole units that solvers ignore: they obey rows to a millionth.
 COARSE = 16

@@ -16,13 +16,11 @@ import numpy as np
 
 from planner._assign.core import NO_PAIRS
 from planner._assign.flow import settle, unrouted
-from planner._assign.linking import State
-from reviewgraph._base import starts
+from planner._assign.linking import Cycles, Linker, State
+from reviewgraph._base import BoolArray, Clock, IntArray, starts
 
 if TYPE_CHECKING:
-    from planner._assign.linking import Cycles, Linker
     from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, Clock, IntArray
 
 
 # The skeleton: one component, grown from a reviewer.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,10 +16,10 @@ import numpy as np
 from planner._assign.assignment import Assignment, AssignmentStatus, Fairness, Kept, KeptRule
 from planner._assign.core import Core, alternates_of, exposed_of, least_loss, missing_without
 from planner._assign.enumeration import Best, best_at_level
-from planner._assign.fair import at_floor, largest_minimum, lower_floors
+from planner._assign.fair import Minimum, at_floor, largest_minimum, lower_floors
 from planner._assign.flow import TIE_BITS, fewest_first, scale_of, settle, unrouted, whole_costs
 from planner._assign.linking import Cycles, Linker, Programmed
-from planner._assign.problem import NO_FLOOR, changes_of, unit_of
+from planner._assign.problem import NO_FLOOR, Problem, changes_of, unit_of
 from planner._assign.programme import (
     PanelSolution,
     best_under_rules,
@@ -41,16 +42,11 @@ from planner._assign.why_none import (
     why_unreachable,
 )
 from planner.errors import InternalError
-from reviewgraph._base import Clock, Mentions, counted, reaches
+from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions, counted, reaches
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from planner._assign.fair import Minimum
     from planner._assign.levels import Aim
-    from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, IntArray, Label
 
 
 #: Maximum number of reviewers for the search for critical ones: it takes time M times E.

@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._assign.core import largest_cover
-from planner._assign.flow import shortfall
-from planner._assign.problem import unit_of
+from planner._assign.flow import Shortfall, shortfall
+from planner._assign.problem import Problem, unit_of
 from planner._assign.programme import best_under_rules, crowded_items, lacking_items
 from planner.facts import Gap, Shortage, usual_load
 from planner.rules import ruled_by
 from reviewgraph import check
-from reviewgraph._base import Mentions, counted, noun, ranging
+from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions, counted, noun, ranging
 from reviewgraph.graph import level_named
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from planner._assign.flow import Shortfall
     from planner._assign.levels import Aim
-    from planner._assign.problem import Problem
-    from reviewgraph._base import BoolArray, Clock, IntArray, Label
 
 
 #: Names listed; of more only the first three.

@@ -10,6 +10,8 @@ import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs, with_extra
 from planner._plans.kernels.cascade import (
+    Board,
+    Moves,
     add_reviews,
     drop_moves,
     improve,
@@ -20,16 +22,12 @@ from planner._plans.kernels.cascade import (
     use,
 )
 from planner._plans.kernels.trials import extend, leaving
-from planner._plans.task import CALL, READ, after_loss, allowed_pairs, looked_at, minimal
-from reviewgraph._base import Clock
-from reviewgraph.graph import connected_components
+from planner._plans.task import CALL, READ, Loss, Losses, Task, after_loss, allowed_pairs, looked_at, minimal
+from reviewgraph._base import Clock, IntArray
+from reviewgraph.graph import Blocks, connected_components
 
 if TYPE_CHECKING:
-    from planner._plans.kernels.cascade import Board, Moves
     from planner._plans.target import Ledger, Target
-    from planner._plans.task import Loss, Losses, Task
-    from reviewgraph._base import Clock, IntArray
-    from reviewgraph.graph import Blocks
 
 
 # Good plans for the target *double*, an anytime method: a cascade, then removing reviews and completing the plan again.

@@ -10,28 +10,21 @@ whose vertices are integral. If the number of reviews that meet an item's needs 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from planner._plans.constraints import no_pairs
 from planner._plans.kernels.cascade import may_read, use
 from planner._plans.outcome import named_papers
-from planner._plans.target import Bound
-from planner._plans.task import few_short_pairs, short_pairs
+from planner._plans.target import Bound, Ledger
+from planner._plans.task import Cut, Oracle, Task, few_short_pairs, short_pairs
 from planner.errors import InternalError
 from planner.rules import NAMED, AtMost
 from planner.solving import integer_programme, solve_within
-from reviewgraph._base import distinct, noun, occurs, ranks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from planner._plans.target import Ledger
-    from planner._plans.task import Cut, Oracle, Task
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
-
+from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray, distinct, noun, occurs, ranks
 
 # Integer programmes over candidate reviews: what items are short of, by HiGHS, and the exact method in CP-SAT.
 

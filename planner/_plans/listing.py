@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._plans.kernels.listing import (
+    Desk,
     Piece,
+    Pool,
     Postings,
     add,
     extend,
@@ -20,16 +22,12 @@ from planner._plans.kernels.listing import (
     unite,
     wider,
 )
-from planner._plans.task import largest_cover
-from reviewgraph._base import spread, starts
+from planner._plans.task import Task, largest_cover
+from reviewgraph._base import Clock, IntArray, spread, starts
 from reviewgraph.graph import connected_components, recoverability
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from planner._plans.kernels.listing import Desk, Pool
-    from planner._plans.task import Task
-    from reviewgraph._base import Clock, IntArray
-
     Path = list[tuple[int, int]]
 
 #: Maximum number of members of all stored groups, over all prices: 0.4 gigabytes.

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._plans.constraints import UNLIMITED
+from planner._plans.constraints import UNLIMITED, Constraints
 from planner._plans.target import Bound
 from reviewgraph.graph import recoverability
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from planner._plans.constraints import Constraints
     from reviewgraph._base import Clock, FloatArray, IntArray
     from reviewgraph.table import Reviews
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from planner._plans.outcome import Purchase
-from reviewgraph._base import InputError, cut_of, least_spread, probability_in_top, snapped
+from reviewgraph._base import FloatArray, InputError, IntArray, cut_of, least_spread, probability_in_top, snapped
 
 if TYPE_CHECKING:
-    from reviewgraph._base import FloatArray, IntArray
     from reviewgraph.table import Reviews
 
 

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner._plans.constraints import People, no_pairs
-from planner._plans.task import allowed_pairs
+from planner._plans.constraints import Needs, People, no_pairs
+from planner._plans.task import Task, allowed_pairs
 from planner.rules import first_named, ruled_by
-from reviewgraph._base import Mentions, Nouns, Status, counted, noun
+from reviewgraph._base import BoolArray, IntArray, Label, Mentions, Nouns, Status, counted, noun
 from reviewgraph.graph import connected_components
 
 if TYPE_CHECKING:
-    from planner._plans.constraints import Needs
     from planner._plans.target import Groups, Ledger, Target
-    from planner._plans.task import Task
-    from reviewgraph._base import BoolArray, IntArray, Label
     from reviewgraph.table import Reviews
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._plans.outcome import PlanStatus
+from planner._plans.outcome import PlanStatus, Purchase
 from planner.rules import first_named
 from reviewgraph._base import (
     Column,
     Fact,
+    Label,
     Listed,
     Nouns,
     Page,
@@ -30,11 +31,9 @@ from reviewgraph.graph import level_named, structure_of
 from reviewgraph.report import MOST, map_of, not_counted
 
 if TYPE_CHECKING:
-    from planner._plans.outcome import Purchase
     from planner._plans.plan import Plan
     from planner._plans.process import Rounds
     from planner._plans.rounds import Match
-    from reviewgraph._base import Label
 
 #: Reviews that are seen first, also those of a round, and rounds.
 FIRST = 6

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from planner._plans.constraints import with_extra
-from planner._plans.outcome import PlanStatus, standing
-from planner._plans.target import Reach, target_named
+from planner._plans.constraints import Constraints, with_extra
+from planner._plans.outcome import PlanStatus, Purchase, RuleStanding, standing
+from planner._plans.target import Bound, Reach, target_named
 from planner.facts import NOTHING_SHORT, Shortage, usual_load
-from reviewgraph._base import Result, counted
+from reviewgraph._base import IntArray, Label, Result, counted
 from reviewgraph.formats import COMPARE, Outgoing, letters
 from reviewgraph.graph import Assumptions, outlook_of, structure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from planner._plans.constraints import Constraints
-    from planner._plans.outcome import Purchase, RuleStanding
     from planner._plans.process import Rounds
-    from planner._plans.target import Bound
-    from reviewgraph._base import IntArray, Label
     from reviewgraph.table import Reviews
 
 #: Reviews up to which the errors to be expected before and after a plan are computed.

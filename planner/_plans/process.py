@@ -6,6 +6,7 @@ so far and decides by rollouts of the rest of the process; the next call has one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,17 +15,13 @@ import numpy as np
 from planner._plans.constraints import as_pairs, no_pairs
 from planner._plans.covering import cover, why_uncovered
 from planner._plans.kernels.cascade import may_read, use
-from planner._plans.rounds import Expected, Papers, matched, play, rollouts_for, schedule
-from reviewgraph._base import TIE, counted, largest, snapped
+from planner._plans.rounds import Expected, Match, Papers, matched, play, rollouts_for, schedule
+from reviewgraph._base import TIE, FloatArray, IntArray, counted, largest, snapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from planner._plans.objectives import Decision
-    from planner._plans.rounds import Match
     from planner._plans.target import Ledger
     from planner._plans.task import Task
-    from reviewgraph._base import FloatArray, IntArray
 
 #: What reviews are for, in letters to reviewers.
 OPEN = "decide on papers whose reviews so far leave it open whether they are selected"

@@ -8,6 +8,7 @@ variances are updated. The same draws serve every schedule, so that schedules ar
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -16,13 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner._plans.objectives import LEAST_PRICE, TRIFLE, Beliefs, brought_by, misplaced
-from reviewgraph._base import InputError, counted, cut_of, order_of
+from reviewgraph._base import FloatArray, InputError, IntArray, counted, cut_of, order_of
 from reviewgraph.graph import Assumptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from reviewgraph._base import FloatArray, IntArray
     from reviewgraph.table import Reviews
 
 

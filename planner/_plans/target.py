@@ -6,21 +6,17 @@ Search, proofs, words and the result take a target and never compare its name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner._plans.task import allowed_pairs, looked_at
-from reviewgraph._base import InputError, Progress, noun
-from reviewgraph.graph import ALL_NAMES, level_named
+from planner._plans.task import Losses, Oracle, Task, allowed_pairs, looked_at
+from reviewgraph._base import Clock, InputError, IntArray, Progress, noun
+from reviewgraph.graph import ALL_NAMES, Level, level_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from planner._plans.task import Losses, Oracle, Task
-    from reviewgraph._base import Clock, IntArray
-    from reviewgraph.graph import Level
     from reviewgraph.table import Reviews
 
 

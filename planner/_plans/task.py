@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.constraints import Constraints, Needs, no_pairs, with_extra
 from planner._plans.kernels.cascade import Board
 from planner._plans.kernels.trials import Trial, close, new_trial
-from reviewgraph._base import Clock, distinct, occurs
+from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions, distinct, occurs
 from reviewgraph.graph import Blocks, Components, doubly_connected_components, level_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import TypeAlias
-
-    from planner._plans.constraints import Constraints, Needs
-    from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions
     from reviewgraph.table import Reviews
 
     Mentioned: TypeAlias = Sequence[Label] | Mentions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import click
 from planner._assign.levels import FAIR, aims
 from planner.commands.options import (
     DESTINATION,
+    Destination,
     preference_options,
     read_destination,
     read_fixed,
@@ -22,7 +24,7 @@ from planner.commands.options import (
     upload_options,
     without,
 )
-from reviewgraph._base import counted
+from reviewgraph._base import Next, Page, counted
 from reviewgraph.cli import (
     SHOWN_BY,
     Command,
@@ -44,11 +46,7 @@ from reviewgraph.formats import takers
 from reviewgraph.graph import ALL_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from planner._assign.assignment import Assignment
-    from planner.commands.options import Destination
-    from reviewgraph._base import Next, Page
     from reviewgraph._verify import Answer, Findings
     from reviewgraph.report import Codes
 

@@ -9,15 +9,13 @@ import functools
 import json
 import math
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from reviewgraph._base.errors import InputError, ReviewGraphError
 from reviewgraph.formats.files import cut
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 F = TypeVar("F", bound="Callable[..., Any]")
 

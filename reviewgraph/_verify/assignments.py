@@ -7,21 +7,15 @@ that a best effort lacks least. Left to a second run: lotteries, critical review
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reviewgraph._verify.answers import Answer, Findings, expecting_keys
-from reviewgraph._verify.graphs import TooLarge, holds
-from reviewgraph._verify.rules import check_market
+from reviewgraph._verify.graphs import Pair, TooLarge, holds
+from reviewgraph._verify.rules import Market, check_market
 from reviewgraph.graph.levels import ALL_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from reviewgraph._verify.graphs import Pair
-    from reviewgraph._verify.rules import Market
 
 REACHED = {"optimal", "feasible"}
 #: Relative difference of sums of affinities: they have many terms, and solvers have tolerances.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reviewgraph._base.arrays import FloatArray
 from reviewgraph._verify.graphs import (
+    Pair,
     TooLarge,
     groups,
     holds,
@@ -24,10 +27,6 @@ from reviewgraph.graph.closure import replay
 from reviewgraph.graph.levels import Connected, Double, Recoverable, SurvivesReview, level_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from reviewgraph._base.arrays import FloatArray
-    from reviewgraph._verify.graphs import Pair
     from reviewgraph._verify.rules import PlainRules
 
 

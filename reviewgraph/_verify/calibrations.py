@@ -6,24 +6,19 @@ Qualities, their standard errors and lotteries are left to a second run of the c
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import starmap
 from math import fsum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from reviewgraph._base.arrays import order_of, reaches
+from reviewgraph._base.arrays import FloatArray, order_of, reaches
 from reviewgraph._verify.answers import Answer, Findings, expecting_keys
 from reviewgraph._verify.graphs import Table, pieces
 from reviewgraph.graph.levels import LARGEST_SHARE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from reviewgraph._base.arrays import FloatArray
-    from reviewgraph._verify.graphs import Table
 
 #: Half the width of a central 90 % interval, in standard errors.
 REACH = 1.6448536269514722

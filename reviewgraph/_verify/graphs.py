@@ -8,24 +8,20 @@ long raises :class:`TooLarge`: it is not checked.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from reviewgraph._base.arguments import checked
+from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import CertificateError, InputError
-from reviewgraph.graph.closure import Classes, repeat_union, replay
+from reviewgraph.graph.closure import Classes, Group, repeat_union, replay
 from reviewgraph.graph.levels import NAMES, level_named
-from reviewgraph.table.reviews import as_reviews
+from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph.graph.closure import Group
-    from reviewgraph.table.reviews import Reviews, ReviewsLike
-
     Rows = Mapping[Any, Set[Any]]
 
 

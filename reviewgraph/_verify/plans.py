@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from reviewgraph._verify.answers import Answer, Findings, expecting_keys
 from reviewgraph._verify.bounds import Case
 from reviewgraph._verify.graphs import (
+    Pair,
+    Table,
     TooLarge,
     groups,
     highest_level,
@@ -25,9 +26,6 @@ from reviewgraph._verify.graphs import (
 )
 from reviewgraph._verify.rules import PlainRules, check_rules
 from reviewgraph.graph.levels import ALL_NAMES, Double
-
-if TYPE_CHECKING:
-    from reviewgraph._verify.graphs import Pair, Table
 
 REACHING = {"optimal", "feasible", "extended"}
 PARTIAL = {"budget_exhausted", "level_missed", "best_effort"}

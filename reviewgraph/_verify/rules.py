@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from reviewgraph._verify.graphs import Table
+from reviewgraph._verify.graphs import Pair, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from reviewgraph._verify.answers import Findings
-    from reviewgraph._verify.graphs import Pair
 
 
 @dataclass(frozen=True)

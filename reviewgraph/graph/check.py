@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack, cast, overload
+from typing import Any, ClassVar, NamedTuple, Unpack, cast, overload
 
 import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse, selected_of
+from reviewgraph._base.arrays import BoolArray, IntArray
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import Label
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, UNKNOWN
 from reviewgraph.formats.side import DEMAND, LOAD
-from reviewgraph.graph.components import structure_of
+from reviewgraph.graph.components import Structure, structure_of
 from reviewgraph.graph.connection import Connection, check_parts
-from reviewgraph.graph.fragility import fragile, keeps
+from reviewgraph.graph.fragility import Fragile, Keeps, fragile, keeps
 from reviewgraph.graph.levels import Connected, LevelName, level_named
-from reviewgraph.graph.precision import Assumptions, assumed, outlook_of
+from reviewgraph.graph.precision import Assumptions, Outlook, assumed, outlook_of
 from reviewgraph.io.matching import match_labels, match_pairs
-from reviewgraph.io.rules import CheckRules, stated_rules
-from reviewgraph.io.sides import by_label, pairs_of, without_gone
+from reviewgraph.io.rules import CheckRules, Rules, stated_rules
+from reviewgraph.io.sides import Pairs, Valued, by_label, pairs_of, without_gone
 from reviewgraph.parts.parts import PartedReviews
-from reviewgraph.table.reviews import as_reviews
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.graph.components import Structure
-    from reviewgraph.graph.fragility import Fragile, Keeps
-    from reviewgraph.graph.precision import Outlook
-    from reviewgraph.io.rules import Rules
-    from reviewgraph.io.sides import Pairs, Valued
-    from reviewgraph.table.reviews import Reviews, ReviewsLike
+from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
 
 def unreviewed(reviews: Any) -> tuple[BoolArray, BoolArray]:

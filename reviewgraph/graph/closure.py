@@ -10,11 +10,8 @@ order of merges, and each merge, with the items that it rests on, is a step of a
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping
-
 
 if TYPE_CHECKING:
     Rows: TypeAlias = Mapping[Any, Collection[Any]]

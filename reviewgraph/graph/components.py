@@ -12,14 +12,15 @@ almost every x*, a set R of reviews is independent if and only if every non-empt
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from reviewgraph._base.arguments import checked
-from reviewgraph._base.arrays import distinct, starts
+from reviewgraph._base.arrays import BoolArray, IntArray, distinct, starts
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
@@ -28,13 +29,7 @@ from reviewgraph.graph.kernels.blocks import Blocks
 from reviewgraph.graph.kernels.pebbles import Game, RigidBlocks, join_blocks, play
 from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk
 from reviewgraph.graph.levels import Double, highest
-from reviewgraph.table.reviews import as_reviews
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph.table.reviews import Reviews, ReviewsLike
+from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
 from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk, union_ends
 from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, LevelName, Recoverable, level_named
-from reviewgraph.parts.parts import ROWS, Part, Parts, Vectors, joined
-
-if TYPE_CHECKING:
-    from reviewgraph.parts.parts import PartedReviews
+from reviewgraph.parts.parts import ROWS, Part, PartedReviews, Parts, Vectors, joined
 
 #: Maximum passes in which the cover of the busiest reviewer grows.
 PASSES = 30

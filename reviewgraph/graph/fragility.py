@@ -7,6 +7,7 @@ then by division of the rest (``double``), and by bases of the count matroid and
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from reviewgraph._base.arguments import as_numbers, checked
-from reviewgraph._base.arrays import starts
+from reviewgraph._base.arrays import BoolArray, IntArray, starts
 from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import Label
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted, named
 from reviewgraph.formats.columns import REVIEWER
@@ -29,22 +31,13 @@ from reviewgraph.graph.components import (
 )
 from reviewgraph.graph.kernels.blocks import Blocks, Losses, Units, certify, divide_all, enter_all
 from reviewgraph.graph.kernels.pebbles import Game, play
-from reviewgraph.graph.levels import LEVELS, LevelName
+from reviewgraph.graph.levels import LEVELS, Level, LevelName
 from reviewgraph.io.matching import match_labels
-from reviewgraph.io.sides import by_label
-from reviewgraph.table.reviews import as_reviews
+from reviewgraph.io.sides import Valued, by_label
+from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import igraph
-
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.graph.kernels.blocks import Blocks
-    from reviewgraph.graph.levels import Level
-    from reviewgraph.io.sides import Valued
-    from reviewgraph.table.reviews import Reviews, ReviewsLike
 
 
 class Finder(NamedTuple):

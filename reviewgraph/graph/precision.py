@@ -8,6 +8,7 @@ errors are the square roots of the diagonal of its inverse.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -18,20 +19,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse
-from reviewgraph._base.arrays import TIE, cdf, cut_of, quantile, snapped
+from reviewgraph._base.arrays import TIE, BoolArray, FloatArray, IntArray, cdf, cut_of, quantile, snapped
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import ranks
 from reviewgraph._base.text import LISTED
-from reviewgraph.table.reviews import as_reviews
+from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import scipy.sparse as sp
 
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph.graph.components import Structure
-    from reviewgraph.table.reviews import Reviews, ReviewsLike
 
     Matrix: TypeAlias = FloatArray | sp.csr_array
 

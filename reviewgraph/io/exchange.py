@@ -19,14 +19,12 @@ import numpy as np
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label
-from reviewgraph.table.reviews import Reviews, as_reviews
+from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
     import igraph
     import networkx as nx
     import scipy.sparse
-
-    from reviewgraph.table.reviews import ReviewsLike
 
 
 def to_networkx(reviews: ReviewsLike) -> nx.Graph:

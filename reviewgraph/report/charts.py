@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reviewgraph._base.arrays import snapped
+from reviewgraph._base.arrays import FloatArray, IntArray, snapped
 from reviewgraph._base.page import Picture
 from reviewgraph._base.text import ranging
 from reviewgraph.report.pictures import LETTER, NAMED, Box, Drawing, Labels, Scale, across, legend, mark, upward
@@ -17,7 +17,6 @@ from reviewgraph.report.pictures import LETTER, NAMED, Box, Drawing, Labels, Sca
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from reviewgraph._base.arrays import FloatArray, IntArray
 
 #: Marker, colour and filling of each kind of mark.
 MARKERS = {

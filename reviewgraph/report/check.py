@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reviewgraph._base.labels import first_labels, places, ranks
+from reviewgraph._base.arrays import IntArray
+from reviewgraph._base.labels import Label, first_labels, places, ranks
 from reviewgraph._base.page import (
     Column,
     Fact,
@@ -22,21 +23,16 @@ from reviewgraph._base.page import (
     paper_columns,
 )
 from reviewgraph._base.text import LISTED, counted, listed, noun, percent, ranging
-from reviewgraph.graph.check import unreviewed
-from reviewgraph.graph.components import by_size
+from reviewgraph.graph.check import Report, Violations, unreviewed
+from reviewgraph.graph.components import Structure, by_size
 from reviewgraph.graph.levels import Connected, level_named
-from reviewgraph.graph.precision import Assumptions
+from reviewgraph.graph.precision import Assumptions, Outlook
 from reviewgraph.report.charts import Bar, BarChart, chart, tally
 from reviewgraph.report.groups import MOST, groups_of, map_of
 from reviewgraph.report.rows import SHOWN, first_rows
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.graph.check import Report, Violations
-    from reviewgraph.graph.components import Structure
     from reviewgraph.graph.connection import Connection
-    from reviewgraph.graph.precision import Outlook
     from reviewgraph.table.reviews import Reviews
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from operator import is_
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from reviewgraph._base.labels import Said, Shuffled, natural_key
+from reviewgraph._base.labels import Label, Said, Shuffled, natural_key
 from reviewgraph.table.reviews import Reviews
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from reviewgraph._base.labels import Label
 
 Result = TypeVar("Result")
 

@@ -6,19 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import first_labels
 from reviewgraph._base.text import listed
-from reviewgraph.graph.components import by_size
+from reviewgraph.graph.components import Structure, by_size
 from reviewgraph.report.pictures import Drawing, Labels, legend, mark
-
-if TYPE_CHECKING:
-    from reviewgraph._base.arrays import FloatArray, IntArray
-    from reviewgraph.graph.components import Structure
 
 #: Part of the frame that circles fill, and pixels between them.
 FILLED = 0.13

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from xml.etree import ElementTree as Tree
 
 from reviewgraph._base.text import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 #: Widths, in pixels, at which every picture is drawn: for a phone, and for a screen or paper.
 NARROW = 350

@@ -6,14 +6,9 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from reviewgraph._base.page import Fact, Folded, Listed, Prose, Table
+from reviewgraph._base.page import Fact, Folded, Listed, Next, Page, Part, Prose, Section, Table
 from reviewgraph._base.text import columns, folded, terminal_width, text_table, visible
-
-if TYPE_CHECKING:
-    from reviewgraph._base.page import Next, Page, Part, Section
-
 
 #: How the verdict stands out in terminals (SGR): by whether it is what readers hope for.
 VERDICTS = {True: "1;32", False: "1;33", None: "1"}

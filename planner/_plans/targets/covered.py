@@ -10,27 +10,19 @@ top. Small tables go to the integer programme of :mod:`planner._plans.lower_boun
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner._plans.constraints import no_pairs
 from planner._plans.covering import Ways, cover, settle, share, waived, why_uncovered
 from planner._plans.outcome import what_is_missing
-from planner._plans.target import Bound, Ledger
-from planner._plans.task import minimal, new_task
-from reviewgraph._base import Clock, counted, noun
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from planner._plans.target import Target
-    from planner._plans.task import Task
-    from reviewgraph._base import Clock, IntArray
-
+from planner._plans.target import Bound, Ledger, Target
+from planner._plans.task import Task, minimal, new_task
+from reviewgraph._base import Clock, IntArray, counted, noun
 
 # Even loads for a plan: the level, the number of reviews and the cost stay.
 #

@@ -7,7 +7,8 @@ loads or limits stop one, the cheapest. Without costs, loads grow one review at 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,20 +19,11 @@ from planner._plans.covering import settle
 from planner._plans.kernels.cascade import may_read, take_independent, use
 from planner._plans.kernels.trials import extend
 from planner._plans.lower_bounds import missing_links
-from planner._plans.target import Bound, Groups, Target
-from planner._plans.task import AT_ONCE, Cut, Oracle, looked_at, minimal
-from reviewgraph._base import Clock, distinct, noun
-from reviewgraph.graph import Game, connected_components, level_named, play, recoverability
+from planner._plans.target import Bound, Groups, Ledger, Target
+from planner._plans.task import AT_ONCE, Cut, Oracle, Task, looked_at, minimal
+from reviewgraph._base import Clock, IntArray, distinct, noun
+from reviewgraph.graph import Game, Level, connected_components, level_named, play, recoverability
 from reviewgraph.table import Reviews
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from planner._plans.target import Ledger
-    from planner._plans.task import Task
-    from reviewgraph._base import IntArray
-    from reviewgraph.graph import Level
-
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, per pair offered to the pebble game, and to a forest.
 OFFER = 1e-6
