@@ -13,7 +13,7 @@ import click
 
 from lsc._model.hypotheses import HYPOTHESES, Shape, classes
 from lsc.methods import DEFAULT, METHODS, Method
-from reviewgraph._base import Clock, Fact, InputError, Label, Next, Page, Progress, counted, write_whole
+from reviewgraph._base import Clock, InputError, Progress, counted, write_whole
 from reviewgraph.cli import (
     SHOWN_BY,
     TABLE,
@@ -39,6 +39,7 @@ from reviewgraph.formats import parse_scale, rated
 
 if TYPE_CHECKING:
     from lsc.selection import Selection
+    from reviewgraph._base import Fact, Label, Next, Page
     from reviewgraph._verify import Answer, Findings
     from reviewgraph.parts import PartedReviews
     from reviewgraph.report import Codes

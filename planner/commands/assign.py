@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ import click
 from planner._assign.levels import FAIR, aims
 from planner.commands.options import (
     DESTINATION,
-    Destination,
     preference_options,
     read_destination,
     read_fixed,
@@ -24,7 +22,7 @@ from planner.commands.options import (
     upload_options,
     without,
 )
-from reviewgraph._base import Next, Page, counted
+from reviewgraph._base import counted
 from reviewgraph.cli import (
     SHOWN_BY,
     Command,
@@ -46,7 +44,11 @@ from reviewgraph.formats import takers
 from reviewgraph.graph import ALL_NAMES
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from planner._assign.assignment import Assignment
+    from planner.commands.options import Destination
+    from reviewgraph._base import Next, Page
     from reviewgraph._verify import Answer, Findings
     from reviewgraph.report import Codes
 

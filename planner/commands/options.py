@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph._base import BoolArray, Detail, Fact, InputError, Label, counted, listed, noun, write_whole
+from reviewgraph._base import Detail, InputError, counted, listed, noun, write_whole
 from reviewgraph.cli import (
     Refusal,
     Session,
@@ -23,10 +22,14 @@ from reviewgraph.cli import (
     with_options,
     write_table,
 )
-from reviewgraph.formats import CSV, Columns, Outgoing, System, takers
+from reviewgraph.formats import CSV, Outgoing, takers
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence, Sized
+
     from planner.rules import Rule
+    from reviewgraph._base import BoolArray, Fact, Label
+    from reviewgraph.formats import Columns, System
 
     Attributes = dict[str, dict[str, Any]]
 

@@ -11,7 +11,6 @@ import click
 
 from planner.commands.options import (
     DESTINATION,
-    Destination,
     preference_options,
     read_destination,
     read_preferences,
@@ -20,7 +19,7 @@ from planner.commands.options import (
     say_meta_reviews,
     upload_options,
 )
-from reviewgraph._base import Label, Next, Page, counted, listed
+from reviewgraph._base import Next, counted, listed
 from reviewgraph.cli import (
     SHOWN_BY,
     TABLE,
@@ -47,6 +46,8 @@ from reviewgraph.graph import ALL_NAMES, level_named
 
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
+    from planner.commands.options import Destination
+    from reviewgraph._base import Label, Page
     from reviewgraph._verify import Answer, Findings
     from reviewgraph.report import Codes
     from reviewgraph.table import Reviews

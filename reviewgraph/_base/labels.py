@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 
 Label: TypeAlias = Hashable
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +30,8 @@ from reviewgraph.cli.session import Session, pass_session
 from reviewgraph.graph.levels import ALL_NAMES, described
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from reviewgraph._base.page import Page
     from reviewgraph._base.results import Progress
     from reviewgraph._verify.answers import Answer, Findings

@@ -17,7 +17,7 @@ import click
 from click.core import ParameterSource
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import FileRead, csv_text, unguarded, write_whole
+from reviewgraph._base.storing import csv_text, unguarded, write_whole
 from reviewgraph.cli.output import (
     Refusal,
     expect_writable,
@@ -34,6 +34,7 @@ from reviewgraph.cli.output import (
 
 if TYPE_CHECKING:
     from reviewgraph._base.page import Page
+    from reviewgraph._base.storing import FileRead
     from reviewgraph.formats.spellings import Spellings
     from reviewgraph.report.codes import Codes
     from reviewgraph.table.reviews import Reviews

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +15,16 @@ import click
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import plain, record_of
 from reviewgraph._base.text import counted, noun
-from reviewgraph._verify.answers import Answer, Findings, compare_again, from_json, read_answer, verify_files
+from reviewgraph._verify.answers import Findings, compare_again, from_json, read_answer, verify_files
 from reviewgraph.cli.options import examples
 from reviewgraph.cli.output import Refusal, notes_of, refusing, writable
 from reviewgraph.cli.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from reviewgraph._base.page import Page
+    from reviewgraph._verify.answers import Answer
 
     Verifier = Callable[[Session, Answer], Findings]
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFile
+from starlette.datastructures import Headers, MutableHeaders, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -38,6 +38,7 @@ from reviewgraph.cli.app.workspace import MOST_BYTES, MOST_FILES, Workspace
 from reviewgraph.cli.output import Refusal, say
 
 if TYPE_CHECKING:
+    from starlette.datastructures import FormData
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
