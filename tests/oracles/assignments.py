@@ -370,7 +370,7 @@ def differ(asked: Options, answer: Any, everything: Everything) -> str:
         best = everything.best
         below = row is not None and best is not None and worse(everything, row, best)
         return "feasible, below the best" if below else ""
-    order = ["broken rule", "false claim", "not best", "missed"]
+    order = ["broken rule", "false claim", "not best", "missed", "missed draws"]
     wrong.sort(key=lambda fault: order.index(fault.split(":")[0]))
     return f"{' | '.join(wrong)} | {asked}"
 
@@ -671,7 +671,7 @@ def faults_of_lottery(answer: Any, everything: Everything) -> Iterator[str]:
         # A list has a whole number of each assignment; without a level or rules probabilities may be any.
         possible = lotteries.best() is not None if rounded else lotteries.listed(DRAWS)
         if possible and (str(answer.status) == "infeasible" or not answer.timed_out):
-            kind = "false claim" if str(answer.status) == "infeasible" else "missed"
+            kind = "false claim" if str(answer.status) == "infeasible" else "missed draws"
             yield f"{kind}: {answer.status}, and there is a lottery"
         return
     randomised = answer.randomised
@@ -689,7 +689,7 @@ def faults_of_lottery(answer: Any, everything: Everything) -> Iterator[str]:
     share = randomised.to_dict()["at_level"]
     if share is not None and share < 1:
         if lotteries.listed(DRAWS):
-            yield f"missed: {share} of the draws reach the level within the rules, all can"
+            yield f"missed draws: {share} of the draws reach the level within the rules, all can"
         return
     for table in [answer.reviews, *answer.sample(20)]:
         pairs = pairs_of(table)

@@ -32,7 +32,7 @@ from reviewgraph.parts.disk import stream_reviews
 from tests.respellings import judged
 from tests.trials import trials
 
-TABLES = trials(20)
+TABLES = trials(12)
 
 
 def write(name: str, pairs: list[tuple[str, str]]) -> None:

@@ -212,6 +212,7 @@ def test_the_line_is_dragged_and_moved_by_keys(page: Any, tmp_path: Path) -> Non
     assert line.get_attribute("aria-valuenow") == "10"
 
 
+@pytest.mark.nightly
 def test_what_an_earlier_place_of_the_line_gives_does_not_push_it_back(page: Any, tmp_path: Path) -> None:
     """The line is moved again while the lists are made: the answer that comes then is of a place that it has left."""
     scores = tmp_path / "scores.csv"
