@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
-from reviewgraph._base import FloatArray, InputError, IntArray, named, refuse
+from reviewgraph._base import InputError, named, refuse
 from reviewgraph.graph import Level, level_named
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from reviewgraph._base import FloatArray, IntArray
 
 
 #: Default C, the largest slope of a scoring function: that of the paper.

@@ -6,13 +6,15 @@ Nothing heavy is imported here, so that the command's choices and help come from
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reviewgraph._base import named
-from reviewgraph.graph import ALL_NAMES, Components, Level, level_named
+from reviewgraph.graph import ALL_NAMES, Level, level_named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reviewgraph.graph import Components
     from reviewgraph.table import Reviews
 
 

@@ -148,14 +148,3 @@ def test_what_is_offered_instead_of_an_impossible_plan_can_be_typed() -> None:
     assert none.exit_code == 1
     assert offered(none.stdout) == ["plan", "scores.csv", "--conflicts", "barred.csv", "--best-effort"]
     assert run(*offered(none.stdout)).exit_code == 1
-
-
-def test_help_loads_nothing_heavy() -> None:
-    script = (
-        "import sys\nfrom planner.commands.plan import plan\n"
-        "try:\n    plan(['--help-all'])\nexcept SystemExit:\n    pass\n"
-        "print(*{'numpy', 'scipy', 'ortools'} & set(sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr.split() == []
-    assert "[decision]" in done.stdout
