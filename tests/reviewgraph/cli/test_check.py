@@ -129,12 +129,12 @@ def test_help_of_every_command_loads_nothing_heavy() -> None:
     script = (
         "import sys\nfrom reviewgraph.cli import main\n"
         "for name in main.list_commands(None):\n"
-        "    try:\n        main([name, '--help-all'])\n    except SystemExit:\n        pass\n"
+        "    try:\n        main([name, '--help'])\n    except SystemExit:\n        pass\n"
         "print(*{'numpy', 'scipy', 'ortools'} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr.split() == []
-    assert "[decision]" in done.stdout
+    assert done.stdout.count("Usage:") > 8
 
 
 def test_small_tables_do_not_need_scipy(folder: Path) -> None:
