@@ -47,7 +47,7 @@ def test_whatever_is_asked_for_has_the_best_answer(name: str, options: str) -> N
     draw: Any = oracle.draw
     asked = replace(oracle, draw=lambda rng: draw(rng, *options.split()), most_seconds=inf)
     # Rules that differ among papers are of many kinds.
-    cases = (40 if name == "assignments" else 14) * (2 if options == "item_attributes" else 1)
+    cases = (50 if name == "assignments" else 30) * (2 if options == "item_attributes" else 1)
     counts = run([asked], trials(cases), 0.5, seed=6)[name]
     # Some assignments of a lottery's list may miss the level, which the page says.
     assert counts.pop(f"{FINDING}missed draws", 0) <= 0.1 * trials(cases)

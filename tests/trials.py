@@ -12,7 +12,7 @@ from hypothesis import settings
 #: Examples that the numbers of tests are meant for; profiles draw in proportion to it.
 USUAL = 40
 #: Examples of the everyday profile, ``ci``, which draws the same ones each time.
-EVERYDAY = 20
+EVERYDAY = 12
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
 

@@ -32,7 +32,7 @@ from tests.reviewgraph.formats.exports import (
 from tests.trials import trials
 
 #: More in a nightly run.
-MUTATIONS = trials(20)
+MUTATIONS = trials(34)
 
 #: What leaves a number as it is or takes it away.
 KEEPING = [cells_emptied, lines_twice, without_lines]

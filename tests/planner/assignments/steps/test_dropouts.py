@@ -27,7 +27,7 @@ def everything(rng):
 def test_losses_are_judged_as_the_components_of_what_is_left_are(level, some_left_behind):
     """By division, against the components without each reviewer and without each review; some items need not join."""
     rng, found = np.random.default_rng(0), []
-    for _ in range(trials(16)):
+    for _ in range(trials(30)):
         problem, whole = everything(rng)
         if some_left_behind:
             problem = replace(problem, required=rng.random(problem.n_items) < 0.8)
