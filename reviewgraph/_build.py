@@ -23,7 +23,7 @@ PACKAGES = ("reviewgraph", "planner", "lsc")
 #: The module with what kernels share: the code for views of arrays.
 SHARED = "reviewgraph._memoryviews"
 #: Results are the same on every x86-64 machine: no flag for this one's processor, no product and sum in one rounding.
-FLAGS = ["-O3", "-g0", "-w", "-ffp-contract=off", "-fno-math-errno"]
+FLAGS = ["-O2", "-g0", "-w", "-ffp-contract=off", "-fno-math-errno"]
 WINDOWS_FLAGS = ["/O2", "/fp:precise"]
 ZIG = [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline", "-fno-sanitize=undefined"]
 DIRECTIVES = {
