@@ -71,6 +71,9 @@ def missing(rules: Iterable[PanelRule], panel: Collection[str], item: str) -> in
     >>> rules = [PanelRule("", "region", region, least={"p1": least}, wanted=wanted) for wanted, least in asked]
     >>> missing(rules, ["ann"], "p1")
     2
+    >>> of_paper = PanelRule("", "region", {"ann": ("Asia", "Europe")}, least={"p1": 2}, own={"p1": ("Asia", "Europe")})
+    >>> missing([of_paper], [], "p1")
+    2
     """
     by_attribute = dict[tuple[str, bool], list[PanelRule]]()
     for rule in rules:
@@ -80,7 +83,8 @@ def missing(rules: Iterable[PanelRule], panel: Collection[str], item: str) -> in
         # What is lacking of each value, and of different values (None), by the strictest of its rules.
         lacking: dict[Any, int] = {}
         for rule in alike:
-            lacking[rule.wanted] = max(lacking.get(rule.wanted, 0), rule.lacks(panel, item))
+            wanted = rule.wanted if rule.own is None else "any of the paper's"
+            lacking[wanted] = max(lacking.get(wanted, 0), rule.lacks(panel, item))
         different = lacking.pop(None, None)
         # A reviewer counts for at most as many of these as anybody has values.
         most = 1
