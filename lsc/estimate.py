@@ -22,6 +22,7 @@ from reviewgraph._base import (
     or_none,
     order_of,
     selected_of,
+    snapped,
     warn,
 )
 from reviewgraph.formats import ITEM, QUALITY, WEIGHT
@@ -150,8 +151,29 @@ class Estimate(Result):
 
     @cached_property
     def average_rank(self) -> IntArray:
-        """Shape (N,): the rank by plain average, like :attr:`rank`."""
-        return ranks(self.average, self.group)
+        """Shape (N,): the rank by plain average, like :attr:`rank`; equal averages share the best of their ranks."""
+        best, _ = self._places_by_average
+        return best
+
+    @cached_property
+    def gained(self) -> IntArray:
+        """Shape (N,): places gained over the plain average; 0 for a rank among those of equal averages."""
+        best, worst = self._places_by_average
+        places: IntArray = np.maximum(best - self.rank, 0) + np.minimum(worst - self.rank, 0)
+        return places
+
+    @cached_property
+    def _places_by_average(self) -> tuple[IntArray, IntArray]:
+        """The best and the worst rank by plain average of each item and those with an equal one."""
+        average = snapped(self.average)
+        rank = ranks(average, self.group)
+        values = np.column_stack([average, self.group])
+        among = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+        best = np.full(rank.size, rank.size, np.int64)
+        worst = np.zeros(rank.size, np.int64)
+        np.minimum.at(best, among, rank)
+        np.maximum.at(worst, among, rank)
+        return best[among], worst[among]
 
     def ranking(self) -> list[Label]:
         """Items that have a score, best first, ties by index.

@@ -104,6 +104,12 @@ def from_frame(*, criteria: Any, **columns: Any) -> Callable[[], Any]:
 PIVOT = FRAME.pivot(index="paper", columns="reviewer", values="score")
 LABELLED = pd.DataFrame(CONFLICTS, index=WIDER.reviewers, columns=WIDER.items)
 PAIRS_OF_MATRIX = [(WIDER.reviewers[j], WIDER.items[i]) for j, i in np.argwhere(CONFLICTS).tolist()]
+FLAGGED = {
+    (reviewer, item): bool(CONFLICTS[j, i])
+    for j, reviewer in enumerate(WIDER.reviewers)
+    for i, item in enumerate(WIDER.items)
+}
+FLAGS = pd.DataFrame([(*pair, flag) for pair, flag in FLAGGED.items()], columns=["reviewer", "item", "flag"])
 NUMBERED = Reviews([(j, i, 1.0) for j in range(1, 5) for i in range(1, 5) if j != i])
 
 
@@ -305,7 +311,12 @@ BESIDE = [
     Trap("conflicts as 0 and 1", in_conflict(CONFLICTS.astype(int)), error="a matrix without labels"),
     Trap("two columns of 0 and 1", in_conflict(np.eye(2, dtype=int)), error="a matrix without labels"),
     Trap("conflicts as nested lists", in_conflict(CONFLICTS.tolist()), error="expected .*pairs"),
-    Trap("conflicts as a wide data frame", in_conflict(LABELLED), error="no reviewer column"),
+    Trap("conflicts as a wide data frame", in_conflict(LABELLED), error="found a wide table"),
+    Trap("conflicts as pairs with True and False", in_conflict(FLAGGED), HAVE, warning="are False"),
+    Trap("conflicts as a Series of True and False", in_conflict(pd.Series(FLAGGED)), HAVE, warning="are False"),
+    Trap("conflicts as a frame with a flag", in_conflict(FLAGS), error="'flag' that is False in some"),
+    Trap("pairs with numbers as conflicts", in_conflict({("r0", "p1"): 0.5, ("r1", "p1"): 0}), error="True or False"),
+    Trap("a mask of the willing", planned(willing=[True, False, True, True]), error="True and False without labels"),
     Trap("an array of loads", over(np.array([1, 2, 2, 2, 2, 2])), error="numbers without labels"),
     Trap("a Series of loads by reviewer", over(pd.Series({"r1": 2, "r0": 1})), ["r0"]),
     Trap("a Series of loads without labels", over(pd.Series([1, 2, 2, 2, 2, 2])), error="default index 0 to 5"),

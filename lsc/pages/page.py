@@ -437,7 +437,7 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
     if _on_scale_of_scores(result):
         words += f" Papers {side} the diagonal gain by the correction, the others lose."
     if selection is None:
-        change = np.abs(result.rank - result.average_rank)[scored]
+        change = np.abs(result.gained)[scored]
         labelled = [k for k in np.argsort(-change, kind="stable")[:WRITTEN].tolist() if change[k]]
     else:
         into = np.searchsorted(scored, selection.swapped_in_codes)

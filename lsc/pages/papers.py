@@ -139,7 +139,7 @@ def columns_of(
     if not result._in_parts:
         add("scores", result.reviews.only_scored().reviews_per_item[papers])
         add("its rank", result.average_rank[papers])
-        add("gained", (result.average_rank - result.rank)[papers])
+        add("gained", result.gained[papers])
         if unknown := {*result.undetermined} & {*labels}:
             columns.append(Column("place", ["?" if label in unknown else "" for label in labels], "choice"))
     return {column.name: column for column in columns if column.name not in left_out}
@@ -168,8 +168,8 @@ def best_table(result: Estimate) -> Table:
     seen = np.concatenate([first, order[~np.isin(order, first)][:1]])
     columns = columns_of(result, seen, None, left_out=("gained",))
     if (by_average := columns.pop("its rank", None)) is not None and several < 2:
-        pairs = zip(by_average.values, columns["rank"].values, strict=True)
-        differing = [place if place != rank else None for place, rank in pairs]
+        moved = (result.gained[seen] != 0).tolist()
+        differing = [place if moves else None for place, moves in zip(by_average.values, moved, strict=True)]
         columns |= {"its rank": replace(by_average, values=differing)} if any(differing) else {}
     more = f"... and {order.size - first.size:,} more"
     return Table(

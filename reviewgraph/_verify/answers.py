@@ -277,7 +277,7 @@ def verify_files(findings: Findings, files: Sequence[Mapping[str, Any]], argumen
     the answer undecided. ``files`` are those that were read, as answers list them; ``arguments`` those of verify, file
     names among them.
     """
-    remaining = list(findings.answer.content["files"])
+    remaining = list(findings.answer.get("files") or ())
     if not remaining:
         findings.not_checked("that it was made from these files: it names none", decisive=False)
         return

@@ -10,7 +10,7 @@ pandas has labels, which say how it is turned.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
@@ -45,8 +45,8 @@ _TRIPLES = "a mapping (reviewer, item) -> number, triples, or a data frame with 
 def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Columns:
     """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
 
-    The keys of a mapping are (reviewer, item), or reviewers with several items each as values. A data frame of
-    conflicts may have a column of yes and no.
+    The keys of a mapping are (reviewer, item), with True and False as values or none, or reviewers with several items
+    each as values. A data frame of conflicts may have a column of yes and no.
     """
     if isinstance(table, Reviews):
         table = Columns(table.reviewer, table.item, table.reviewers, table.items)
@@ -56,7 +56,11 @@ def pairs_of(table: Pairs, name: str, spellings: Spellings | None = None) -> Col
         _refuse_matrix(table, name, _PAIRS, 2)
         if name == "conflicts" and _has_column(_frame_of(table), CONFLICT.role):
             reviewer, item = _conflicting(table, name)
+        elif is_wide(table):
+            remedy = "write it as pairs, as by frame.rename_axis(index='reviewer', columns='item').stack()"
+            raise refused(name, _PAIRS, "a wide table", remedy)
         else:
+            _refuse_flags(_frame_of(table), name)
             reviewer, item = _entries(table, name, (REVIEWER, ITEM), _PAIRS)
         table = _encoded(reviewer, item, name)
     return _spelled(table, name, spellings)
@@ -127,10 +131,38 @@ def _entries(table: Any, name: str, roles: Sequence[Role], expected: str) -> lis
         keys = _rows(list(known), name, "(reviewer, item) as a key", 2) if pairs else [(label,) for label in known]
         rows = [(*key, value) for key, value in zip(keys, known.values(), strict=True)]
     elif _are_rows(known, 2):
-        rows = list(known)
+        rows = _flagged(known, name)
     else:
         rows = [(key, item) for key, items in known.items() for item in _rows(items, name, expected, 0)]
     return [[row[place] for row in rows] for place in range(len(roles))]
+
+
+def _refuse_flags(frame: Any, name: str) -> None:
+    """Refuse a data frame with a column of an unknown name that is False in some rows: these may not be meant."""
+    for header in () if frame is None else frame.columns:
+        flags = set(map(_plain_flag, frame.get_column(header).to_list()))
+        if False in flags <= {True, False} and normalise(str(header)) not in {*REVIEWER.names, *ITEM.names}:
+            remedy = f"keep the rows that are meant, as by frame[frame[{header!r}]], or drop the column"
+            raise refused(name, "rows that are all meant", f"a column {header!r} that is False in some", remedy)
+
+
+def _flagged(known: Mapping[Any, Any], name: str) -> list[Any]:
+    """Return the keys whose values are true; all keys where no value says yes or no, as of ``dict.fromkeys``."""
+    values = set(map(_plain_flag, known.values()))
+    if False not in values:
+        return list(known)
+    if not values <= {True, False}:
+        other = next(value for value in known.values() if _plain_flag(value) is None)
+        raise refused(name, "True or False for each pair, or no values", repr(other), "pass the pairs alone")
+    kept = [key for key, value in known.items() if _plain_flag(value)]
+    warn(f"{name}: {counted(len(known) - len(kept), 'entry is', 'entries are')} False, left out", ColumnWarning)
+    return kept
+
+
+def _plain_flag(value: Any) -> bool | None:
+    """Return True or False, also of 1 and 0; None of anything else."""
+    known: dict[Any, bool] = {True: True, False: False}
+    return known.get(value) if isinstance(value, Hashable) else None
 
 
 def by_label(table: Any, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
@@ -166,6 +198,10 @@ def labels_of(
         labels = [entry for entry, flag in (_mapping_of(table, name) or {}).items() if flag]
     else:
         labels = _rows(table, name, f"several {label.name}s", 0)
+        if labels and set(map(type, labels)) <= {bool}:
+            raise refused(
+                name, f"several {label.name}s", "True and False without labels", "pass dict(zip(labels, flags))"
+            )
     return labels_in(labels, name, label, spellings)
 
 
@@ -315,9 +351,14 @@ def gone_of(table: Any, spellings: Spellings | None = None) -> Gone:
         listed = table
     else:
         refuse("gone", table, "Iterable | Mapping")
-        listed = table if hasattr(table, "index") else list(table)
+        known = (
+            _mapping_of(table, "gone")
+            if isinstance(table, Mapping) or str(getattr(table, "dtype", "")) == "bool"
+            else None
+        )
+        listed = list(table) if known is None else _flagged(known, "gone")
     in_pairs = isinstance(table, Columns | Reviews) or _has_column(_frame_of(table), ITEM)
-    if in_pairs or (listed and all(isinstance(entry, tuple) and len(entry) == 2 for entry in listed)):
+    if in_pairs or (len(listed) and all(isinstance(entry, tuple) and len(entry) == 2 for entry in listed)):
         return Gone(pairs=pairs_of(table if in_pairs else listed, "gone", spellings))
     return Gone(tuple(labels_of(listed, "gone", REVIEWER, spellings=spellings)))
 
