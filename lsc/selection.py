@@ -143,7 +143,7 @@ class _Labels:
 class Selection(Result):
     """The best n papers, in three lists by the probability of being among the best n.
 
-    ``best``, ``certain``, ``discuss``, ``out``, ``aside``, ``drawn``, ``swapped_in`` and ``swapped_out`` are labels;
+    ``best``, ``certain``, ``discuss``, ``out``, ``aside``, ``tied``, ``swapped_in`` and ``swapped_out`` are labels;
     the same names with ``_codes`` are positions in ``labels`` and in the arrays.
 
     Parameters
@@ -204,8 +204,8 @@ class Selection(Result):
         return uncertain[order_of(-self.chance[uncertain])]
 
     @cached_property
-    def drawn_codes(self) -> IntArray:
-        """Codes of the random-selection group, best first: the uncertain papers of the lottery."""
+    def tied_codes(self) -> IntArray:
+        """Codes of the random-selection group, best first: the uncertain papers of the lottery, from which it draws."""
         return self.ranked_codes[(self.lottery[self.ranked_codes] > 0) & (self.lottery[self.ranked_codes] < 1)]
 
     @property
@@ -265,7 +265,7 @@ class Selection(Result):
     discuss = _Labels("The papers to discuss, by decreasing probability.")
     out = _Labels("The papers that are out, best first.")
     aside = _Labels("The papers with a score that no review connects to the others, and that are set aside.")
-    drawn = _Labels("The random-selection group, best first: the uncertain papers of the lottery.")
+    tied = _Labels("The random-selection group, best first: the uncertain papers of the lottery, from which it draws.")
     swapped_in = _Labels("The papers that the average would not select, best first.")
     swapped_out = _Labels("The papers that only the average would select, best average first.")
 

@@ -384,9 +384,9 @@ def _line(result: Estimate, selection: Selection | None) -> tuple[float, str] | 
 
 def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
     """Return the picture of papers by rank around the line of selection, with those tied at it."""
-    drawn = selection.drawn_codes
+    tied = selection.tied_codes
     line = _line(result, selection)
-    place = np.flatnonzero(np.isin(selection.ranked_codes, drawn))
+    place = np.flatnonzero(np.isin(selection.ranked_codes, tied))
     ends = (int(place[0]), int(place[-1])) if place.size else (selection.n, max(selection.n - 1, 0))
     beside = max(BESIDE, place.size // 2)
     first = max(ends[0] - beside, 0)
@@ -398,9 +398,9 @@ def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
     words = [f"{'All papers' if order.size == selection.ranked_codes.size else shown}, each with its 90 % interval."]
     if line is not None:
         words.append(f"The line of selection at {line[0]:.2f} separates the best {selection.n:,} from the others.")
-    if drawn.size:
+    if tied.size:
         words.append(
-            f"On grey are the {counted(drawn.size, 'paper')} that are tied at the line: their probability of being "
+            f"On grey are the {counted(tied.size, 'paper')} that are tied at the line: their probability of being "
             f"among the best is from {in_percent(selection.error_rate)} to {in_percent(1.0 - selection.error_rate)}; "
             f"--lottery draws {counted(selection.places, 'place')} among them."
         )

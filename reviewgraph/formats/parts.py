@@ -6,14 +6,16 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
 from functools import partial
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label, encode, is_null
+from reviewgraph._base.labels import Label, as_text, encode, is_null
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import Detail
 from reviewgraph.formats.audit.audit import Audit
@@ -363,10 +365,12 @@ def _criterion(table: Table, column: Column | Numbers, scale: Sequence[str]) -> 
     if isinstance(column, Numbers):
         numbers = np.where(column.known, column.values, np.nan)
         return numbers if np.isfinite(numbers).any() and not np.isinf(numbers).any() else None
-    if not all(isinstance(value, str) or is_null(value) for value in column.values):
+    # Objects of a frame may be numbers beside None and words for none.
+    kinds = {type(value) for value in column.values if not is_null(value)}
+    if not all(issubclass(kind, str | Real | Decimal) and not issubclass(kind, bool) for kind in kinds):
         return None
     letters = table.source is not None and table.source.system == "hotcrp"
-    texts = ["" if is_null(value) else value for value in column.values]
+    texts = ["" if is_null(value) else as_text(value) for value in column.values]
     meaning = read_criterion(texts, scale, table.decimal_comma, letters=letters)
     return None if meaning is None else meaning[column.codes]
 

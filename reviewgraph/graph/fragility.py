@@ -100,22 +100,37 @@ class Fragile(Result):
 
     @property
     def critical_reviewers(self) -> list[Label]:
-        """The reviewers whose loss alone, with all their reviews, lowers the level."""
+        """The reviewers whose loss alone, with all their reviews, lowers the level.
+
+        Raises
+        ------
+        InputError
+            If the level does not hold.
+        """
+        self._expect_level()
         return [self.reviews.reviewers[code] for code in self.critical_reviewer_codes.tolist()]
 
     @property
     def critical_reviews(self) -> list[tuple[Label, Label]]:
-        """The reviews, pairs of a reviewer and an item, whose loss alone lowers the level."""
+        """The reviews, pairs of a reviewer and an item, whose loss alone lowers the level.
+
+        Raises
+        ------
+        InputError
+            If the level does not hold.
+        """
+        self._expect_level()
         columns = self.to_columns()
         return list(zip(columns["reviewer"], columns["item"], strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the labels as the command's ``--json`` prints them."""
+        pairs = self.critical_reviews if self.holds else []
         return {
             "level": self.level,
             "holds": self.holds,
-            "reviewers": self.critical_reviewers,
-            "reviews": [{"reviewer": reviewer, "item": item} for reviewer, item in self.critical_reviews],
+            "reviewers": self.critical_reviewers if self.holds else [],
+            "reviews": [{"reviewer": reviewer, "item": item} for reviewer, item in pairs],
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -124,6 +139,13 @@ class Fragile(Result):
 
     def _tables(self) -> dict[str, Callable[[], Mapping[str, Sequence[Any]]]]:
         return {**super()._tables(), "reviewers": lambda: {"reviewer": self.critical_reviewers}}
+
+    def _expect_level(self) -> None:
+        if not self.holds:
+            raise InputError(
+                f"fragile: expected reviews at the level {self.level}, found others, which no loss can lower further; "
+                "ask of a part of them, as by reviews.subset(...)"
+            )
 
     def headline(self) -> str:
         """Return the number of critical reviewers and reviews."""
