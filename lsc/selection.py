@@ -294,8 +294,12 @@ class Selection(Result):
         return [self.labels[i] for i in papers.tolist()]
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return item, list and probability of being among the best n of each paper."""
-        return {"item": list(self.labels), "list": self.lists, "probability": self.probability}
+        """Return item, list and probability of being among the best n of each paper, list after list."""
+        listed = [self.certain_codes, self.discuss_codes, self.out_codes, self.aside_codes]
+        others = np.setdiff1d(np.arange(len(self.labels)), np.concatenate(listed))
+        order = np.concatenate([*listed, others]).tolist()
+        columns = {"item": self.labels, "list": self.lists, "probability": self.probability}
+        return {name: [values[code] for code in order] for name, values in columns.items()}
 
     def headline(self) -> str:
         """Return the number of papers to select, and the sizes of the lists."""

@@ -253,16 +253,20 @@ def compare_again(findings: Findings, again: Answer | None) -> None:
 
 
 def _differences(claimed: Any, printed: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the place and both values wherever two values differ; "nothing" is the value of a missing key."""
+    """Yield the place and both values wherever two values differ; "nothing" is the value of a missing key.
+
+    A result saved from Python has labels that are numbers, and lacks keys that a command prints empty.
+    """
     if isinstance(claimed, dict) and isinstance(printed, dict):
+        empty = {key for key, value in printed.items() if key not in claimed and value in (None, [], {})}
         for key in dict.fromkeys([*claimed, *printed]):
-            if place or key != "files":
+            if key not in empty and (place or key != "files"):
                 inside = f"{place}.{key}" if place else key
                 yield from _differences(claimed.get(key, "nothing"), printed.get(key, "nothing"), inside)
     elif isinstance(claimed, list) and isinstance(printed, list) and len(claimed) == len(printed):
         for number, (claimed_part, printed_part) in enumerate(zip(claimed, printed, strict=True)):
             yield from _differences(claimed_part, printed_part, f"{place}[{number}]")
-    elif not is_same(claimed, printed, AGAIN):
+    elif not is_same(claimed, printed, AGAIN) and not (isinstance(claimed, int) and str(claimed) == printed):
         yield place, claimed, printed
 
 

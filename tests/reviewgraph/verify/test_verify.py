@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+import reviewgraph as rg
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
 from tests.verifying.cases import MAKERS
@@ -308,6 +310,18 @@ def test_no_assignment_where_there_is_one_is_not_accepted() -> None:
     assert asked("assign", *short)["status"] == "infeasible"
     result = verified("answer.json", *short)
     assert (result.exit_code, "that demands cannot be met within loads" in result.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("make", [rg.check, rg.plan, rg.calibrate], ids=lambda make: make.__name__)
+def test_results_saved_from_python_hold_by_the_command(make: Any) -> None:
+    rows = [(f"r{j}", i, float((i * j + j) % 5)) for j in range(6) for i in range(6) if (i + j) % 3]
+    frame = pd.DataFrame(rows, columns=["reviewer", "item", "score"])
+    frame.to_csv("saved.csv", index=False)
+    make(frame).save("saved.json")
+    done = verified("saved.json", "saved.csv")
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("HOLDS")
+    assert "it names none" in done.output
 
 
 def test_a_number_to_select_that_was_not_repeated_is_named() -> None:
