@@ -107,10 +107,16 @@ class Comparison(Result):
         return {**sizes, "methods": methods}
 
     def headline(self) -> str:
-        """Return the method of the smallest error, and the number of held-out reviews."""
+        """Return the method of the smallest error, and whether it is better than the average by more than chance."""
         measured = [row for row in self.rows if row.error is not None]
-        best = min(measured, key=lambda row: row.error or 0.0).method if measured else "nothing to predict"
-        return f"{best} of {counted(len(self.rows), 'method')}, {counted(self.n_reviews, 'held-out review')}"
+        methods = counted(len(self.rows), "method")
+        held_out = counted(self.n_reviews, "held-out review")
+        if not measured:
+            return f"nothing to predict of {methods}, {held_out}"
+        best = min(measured, key=lambda row: row.error or 0.0)
+        if best.gain and best.gain_se and best.gain < 2.0 * best.gain_se:
+            return f"none of {methods} surely beats the average (least error: {best.method}), {held_out}"
+        return f"{best.method} of {methods}, {held_out}"
 
 
 @checked

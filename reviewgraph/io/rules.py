@@ -49,7 +49,8 @@ class Rules:
     Parameters
     ----------
     conflicts
-        Forbidden (reviewer, item) pairs. A data frame may have a column ``conflict`` of yes and no.
+        Forbidden (reviewer, item) pairs. A data frame may have a column ``conflict`` of yes and no, a mapping values of
+        True and False.
     fixed
         Required (reviewer, item) pairs, which count in demands and loads and are kept whatever limits they exceed.
     gone
