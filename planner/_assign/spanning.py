@@ -57,10 +57,11 @@ class Ranked(NamedTuple):
 
     def cheapest(self, among: BoolArray, place: int = 1) -> IntArray:
         """Return the pair at a place of each node's pairs among some; -1 for none."""
-        before = np.append(0, np.cumsum(among[self.pairs]))
-        wanted = before[self.start[:-1]] + place
-        entry = np.searchsorted(before, wanted) - 1
-        return np.where(wanted <= before[self.start[1:]], np.append(self.pairs, -1)[entry], -1)
+        chosen = among[self.pairs]
+        before = np.append(0, np.cumsum(chosen))[self.start]
+        entries = np.append(self.pairs[chosen], -1)
+        wanted = before[:-1] + place - 1
+        return np.where(wanted < before[1:], entries[np.minimum(wanted, entries.size - 1)], -1)
 
 
 def ranked(node: IntArray, price: IntArray, size: int) -> Ranked:
