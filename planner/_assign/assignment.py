@@ -384,7 +384,7 @@ class Assignment(Result):
     changes
         The changes of a previous assignment; None without one.
     kept
-        The rules on who reviews a paper together, and an upper bound on affinity under them; None without rules.
+        The rules on the reviewers of one paper, and an upper bound on affinity under them; None without rules.
     fairness
         Scores of the papers, of the worst-served in particular; None if not requested.
     alternates

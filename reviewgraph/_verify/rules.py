@@ -25,7 +25,7 @@ class PanelRule:
 
     ``values`` are those of the ``attribute`` by reviewer. ``most`` and ``least`` are bounds by paper on the reviewers
     with a value; a paper that is missing has none. Of ``wanted`` reviewers with this value are counted, of ``own``,
-    values by paper, those with some value of the paper, else the different values.
+    values by paper, those with some value of the paper.
     """
 
     text: str
@@ -45,7 +45,7 @@ class PanelRule:
         return any(held[value] > self.most[item] for value in fresh)
 
     def lacks(self, panel: Collection[str], item: str) -> int:
-        """Return the number of reviewers with the value, or of different values, still lacking."""
+        """Return the number of reviewers with the value, or with one of the paper's, still lacking."""
         least = self.least.get(item, 0)
         held = [self.values.get(reviewer, ()) for reviewer in panel]
         if self.own is not None:
@@ -53,8 +53,6 @@ class PanelRule:
             own = set(self.own.get(item, ()))
             least = least if own else 0
             present = sum(not own.isdisjoint(values) for values in held)
-        elif self.wanted is None:
-            present = len({value for values in held for value in values})
         else:
             present = sum(self.wanted in values for values in held)
         return max(least - present, 0)
@@ -67,7 +65,7 @@ def missing(rules: Iterable[PanelRule], panel: Collection[str], item: str) -> in
     nobody has two, those for different values of it add up.
 
     >>> region = {"ann": ("Asia",), "bob": ("Europe",)}
-    >>> asked = [("Asia", 2), ("Europe", 1), (None, 2)]
+    >>> asked = [("Asia", 2), ("Europe", 1)]
     >>> rules = [PanelRule("", "region", region, least={"p1": least}, wanted=wanted) for wanted, least in asked]
     >>> missing(rules, ["ann"], "p1")
     2
@@ -80,18 +78,16 @@ def missing(rules: Iterable[PanelRule], panel: Collection[str], item: str) -> in
         by_attribute.setdefault((rule.attribute, rule.own is None), []).append(rule)
     least = 0
     for alike in by_attribute.values():
-        # What is lacking of each value, and of different values (None), by the strictest of its rules.
+        # What is lacking of each value, or of any value of the paper (None), by the strictest of its rules.
         lacking: dict[Any, int] = {}
         for rule in alike:
-            wanted = rule.wanted if rule.own is None else "any of the paper's"
-            lacking[wanted] = max(lacking.get(wanted, 0), rule.lacks(panel, item))
-        different = lacking.pop(None, None)
+            lacking[rule.wanted] = max(lacking.get(rule.wanted, 0), rule.lacks(panel, item))
         # A reviewer counts for at most as many of these as anybody has values.
         most = 1
         for values in alike[0].values.values():
-            most = max(most, sum(value in lacking or different is not None for value in values))
+            most = max(most, sum(value in lacking for value in values))
         together = sum(lacking.values()) if most == 1 else max(lacking.values(), default=0)
-        least = max(least, together, -(-(different or 0) // most))
+        least = max(least, together)
     return least
 
 

@@ -146,6 +146,13 @@ def _refuse_flags(frame: Any, name: str) -> None:
             raise refused(name, "rows that are all meant", f"a column {header!r} that is False in some", remedy)
 
 
+def _flags_of(table: Any, name: str) -> Mapping[Any, Any] | None:
+    """Return a mapping, or an indexed Series of True and False, as a mapping; None of anything else."""
+    if isinstance(table, Mapping) or (_is_indexed(table) and str(table.dtype) == "bool"):
+        return _mapping_of(table, name)
+    return None
+
+
 def _flagged(known: Mapping[Any, Any], name: str) -> list[Any]:
     """Return the keys whose values are true; all keys where no value says yes or no, as of ``dict.fromkeys``."""
     values = set(map(_plain_flag, known.values()))
@@ -189,13 +196,16 @@ def labels_of(
     Flags, in a mapping, an indexed Series or a column ``chosen`` of a data frame, select the labels whose flag is true.
     """
     frame = _frame_of(table)
+    named_flags = _flags_of(table, name)
     if frame is not None:
+        if chosen is None:
+            _refuse_flags(frame, name)
         roles = (label,) if chosen is None or not _has_column(frame, chosen) else (label, chosen)
         labels, *flags = _columns(frame, roles, name)
         if flags:
             labels = [entry for entry, flag in zip(labels, *flags, strict=True) if flag]
-    elif isinstance(table, Mapping) or (_is_indexed(table) and str(getattr(table, "dtype", "")) == "bool"):
-        labels = [entry for entry, flag in (_mapping_of(table, name) or {}).items() if flag]
+    elif named_flags is not None:
+        labels = [entry for entry, flag in named_flags.items() if flag]
     else:
         labels = _rows(table, name, f"several {label.name}s", 0)
         if labels and set(map(type, labels)) <= {bool}:
@@ -351,12 +361,8 @@ def gone_of(table: Any, spellings: Spellings | None = None) -> Gone:
         listed = table
     else:
         refuse("gone", table, "Iterable | Mapping")
-        known = (
-            _mapping_of(table, "gone")
-            if isinstance(table, Mapping) or str(getattr(table, "dtype", "")) == "bool"
-            else None
-        )
-        listed = list(table) if known is None else _flagged(known, "gone")
+        flags = _flags_of(table, "gone")
+        listed = list(table) if flags is None else _flagged(flags, "gone")
     in_pairs = isinstance(table, Columns | Reviews) or _has_column(_frame_of(table), ITEM)
     if in_pairs or (len(listed) and all(isinstance(entry, tuple) and len(entry) == 2 for entry in listed)):
         return Gone(pairs=pairs_of(table if in_pairs else listed, "gone", spellings))
