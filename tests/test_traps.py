@@ -75,6 +75,11 @@ def in_conflict(matrix: Any) -> Callable[[], Any]:
     return lambda: of_pairs(Rules(conflicts=matrix))
 
 
+def without(gone: Any) -> int:
+    planned_alone = Reviews([(reviewer, item) for reviewer in WIDER.reviewers for item in WIDER.items])
+    return check(planned_alone, gone=gone).reviews.n_reviewers
+
+
 HAVE = {pair for pair in BARRED if pair in set(zip(WIDER.to_dict()["reviewer"], WIDER.to_dict()["item"], strict=True))}
 
 
@@ -316,6 +321,8 @@ BESIDE = [
     Trap("conflicts as a Series of True and False", in_conflict(pd.Series(FLAGGED)), HAVE, warning="are False"),
     Trap("conflicts as a frame with a flag", in_conflict(FLAGS), error="'flag' that is False in some"),
     Trap("pairs with numbers as conflicts", in_conflict({("r0", "p1"): 0.5, ("r1", "p1"): 0}), error="True or False"),
+    Trap("nobody of a mapping is gone", lambda: without({"r0": False, "r1": False}), 6, warning="2 entries are False"),
+    Trap("a frame with a flag of those gone", lambda: without(FLAGS[["reviewer", "flag"]]), error="False in some"),
     Trap("a mask of the willing", planned(willing=[True, False, True, True]), error="True and False without labels"),
     Trap("an array of loads", over(np.array([1, 2, 2, 2, 2, 2])), error="numbers without labels"),
     Trap("a Series of loads by reviewer", over(pd.Series({"r1": 2, "r0": 1})), ["r0"]),

@@ -19,6 +19,7 @@ from reviewgraph.io.sides import (
     joined_pairs,
     labels_of,
     pairs_of,
+    unflagged,
 )
 
 if TYPE_CHECKING:
@@ -246,6 +247,7 @@ def _brought(name: str, value: Any) -> Any:
     if name in ("at_most", "at_least") and not isinstance(value, Mapping):
         return list(value)
     if name == "gone":
+        value = unflagged(value, name)
         gone_of(value)  # validates; pairs and reviewers are distinguished where labels are matched
     return value
 

@@ -153,6 +153,12 @@ def _flags_of(table: Any, name: str) -> Mapping[Any, Any] | None:
     return None
 
 
+def unflagged(table: Any, name: str) -> Any:
+    """Return what is flagged as a list, anything without flags as it is."""
+    flags = _flags_of(table, name)
+    return table if flags is None else _flagged(flags, name)
+
+
 def _flagged(known: Mapping[Any, Any], name: str) -> list[Any]:
     """Return the keys whose values are true; all keys where no value says yes or no, as of ``dict.fromkeys``."""
     values = set(map(_plain_flag, known.values()))
@@ -361,8 +367,7 @@ def gone_of(table: Any, spellings: Spellings | None = None) -> Gone:
         listed = table
     else:
         refuse("gone", table, "Iterable | Mapping")
-        flags = _flags_of(table, "gone")
-        listed = list(table) if flags is None else _flagged(flags, "gone")
+        listed = list(unflagged(table, "gone"))
     in_pairs = isinstance(table, Columns | Reviews) or _has_column(_frame_of(table), ITEM)
     if in_pairs or (len(listed) and all(isinstance(entry, tuple) and len(entry) == 2 for entry in listed)):
         return Gone(pairs=pairs_of(table if in_pairs else listed, "gone", spellings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -295,6 +296,17 @@ def test_a_comparison_is_one_table_in_every_order_of_rows() -> None:
     for one, other in zip(first["methods"], again["methods"], strict=True):
         assert {**one, "seconds": 0} == pytest.approx({**other, "seconds": 0})
     assert [row["method"] for row in first["methods"]] == ["average", "additive", "lsc (hypothesis='offset')"]
+
+
+def test_the_headline_names_a_winner_only_beyond_chance() -> None:
+    found = lsc.compare(scores(7), ["average", "additive"])
+    average, additive = found.rows
+    for gain, words in (
+        (0.3, "additive of 2 methods"),
+        (0.01, "none of 2 methods surely beats the average"),
+    ):
+        better = replace(additive, error=average.error / 2, gain=gain, gain_se=0.1)
+        assert replace(found, rows=(average, better)).headline().startswith(words)
 
 
 def test_nothing_is_gained_over_averages_without_an_error() -> None:
