@@ -9,13 +9,13 @@ do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.core import NO_PAIRS
 from planner._assign.flow import settle, unrouted
+from planner._assign.kernels.spanning import Growth, join_all, rate_stale
 from planner._assign.linking import Cycles, Linker, State
 from reviewgraph._base import BoolArray, Clock, IntArray, starts
 
@@ -44,115 +44,25 @@ class Pairs(NamedTuple):
     given: BoolArray  # whether it is assigned in any case: it takes no room
 
 
-class Ranked(NamedTuple):
-    """Pairs by the nodes of one side, each node's cheapest first."""
+def grow_from(growth: Growth, node: int, total: int) -> int:
+    """Grow a component from a node until it covers all that is required, or nothing joins; return what it covers.
 
-    pairs: IntArray
-    start: IntArray  # those of node v are ``pairs[start[v]:start[v + 1]]``
-
-    def number(self, among: BoolArray) -> IntArray:
-        """Return the number of each node's pairs among some."""
-        before = np.append(0, np.cumsum(among[self.pairs]))
-        return np.diff(before[self.start])
-
-    def cheapest(self, among: BoolArray, place: int = 1) -> IntArray:
-        """Return the pair at a place of each node's pairs among some; -1 for none."""
-        chosen = among[self.pairs]
-        before = np.append(0, np.cumsum(chosen))[self.start]
-        entries = np.append(self.pairs[chosen], -1)
-        wanted = before[:-1] + place - 1
-        return np.where(wanted < before[1:], entries[np.minimum(wanted, entries.size - 1)], -1)
-
-
-def ranked(node: IntArray, price: IntArray, size: int) -> Ranked:
-    return Ranked(np.lexsort((price, node)), starts(node, size))
-
-
-@dataclass(eq=False)
-class Growth:
-    """One component under growth, within the ``room`` of items and what reviewers have to ``spare``."""
-
-    pairs: Pairs
-    of_item: Ranked
-    of_reviewer: Ranked
-    room: IntArray
-    spare: IntArray
-    shared: int  # items by which a reviewer joins, 1 or 2
-    floor: int  # loss that any node costs, so that those that add more items come first among the free ones
-
-    def __post_init__(self) -> None:
-        self.covered = np.zeros(self.room.size, np.bool_)
-        self.joined = np.zeros(self.spare.size, np.bool_)
-        self.taken = np.zeros(self.pairs.item.size, np.bool_)
-
-    def open(self) -> BoolArray:
-        """Pairs that may be taken as far as items have room."""
-        return ~self.pairs.given & (self.room[self.pairs.item] > 0)
-
-    def grow(self) -> bool:
-        """Let the nodes of the best scores join, equal scores in the order of nodes; false where none can.
-
-        An item costs its cheapest pair with a reviewer of the component who has a load to spare. A reviewer costs the
-        cheapest pairs with covered items, given ones aside, divided by the number of items that join as well: those of
-        given pairs, and of free ones as far as the load suffices; else one item of another pair.
-        """
-        item, reviewer, price, given = self.pairs
-        inside = self.covered[item]
-        usable = self.open()
-        link = self.of_item.cheapest(usable & ~inside & self.joined[reviewer] & (self.spare[reviewer] > 0))
-        item_score = np.where(link >= 0, price[link] + float(self.floor), np.inf)
-        needed = np.maximum(self.shared - self.of_reviewer.number(given & inside), 0)
-        gain = self.of_reviewer.number(given & ~inside)
-        gain += np.minimum(self.of_reviewer.number(usable & ~inside & (price == 0)), self.spare - needed)
-        links = np.array([self.of_reviewer.cheapest(usable & inside, place) for place in (1, 2)])
-        further = self.of_reviewer.cheapest(usable & ~inside)
-        # Given pairs with covered items link as well.
-        asked = np.arange(2)[:, np.newaxis] < needed
-        able = ~self.joined & (needed <= self.spare) & (~asked | (links >= 0)).all(axis=0)
-        cost = np.where(asked, price[links], 0).sum(axis=0) + float(self.floor)
-        alone = np.where((further >= 0) & (self.spare > needed), cost + price[further], np.inf)
-        reviewer_score = np.where(able, np.where(gain > 0, cost / np.maximum(gain, 1), alone), np.inf)
-        score = np.append(item_score, reviewer_score)
-        nodes = np.flatnonzero(score < np.inf)
-        if not nodes.size:
-            return False
-        best = max(int(SHARE * nodes.size), 1)
-        nodes = nodes[score[nodes] <= np.partition(score[nodes], best - 1)[best - 1]]
-        for node in nodes[np.argsort(score[nodes], kind="stable")[:best]].tolist():
-            who = node - self.room.size
-            if who < 0:
-                self._cover(int(link[node]))
-            else:
-                self._join(who, links[: needed[who], who], int(gain[who]))
-        return True
-
-    def _cover(self, pair: int) -> None:
-        """Let an item join by a pair, unless others have meanwhile taken what that needs."""
-        item = self.pairs.item[pair]
-        if not self.covered[item] and self.spare[self.pairs.reviewer[pair]]:
-            self._take(pair)
-
-    def _join(self, who: int, links: IntArray, gain: int = 0) -> None:
-        """Let a reviewer join, and free items, unless others have meanwhile taken some."""
-        own = self.of_reviewer.pairs[self.of_reviewer.start[who] : self.of_reviewer.start[who + 1]]
-        items = self.pairs.item[own]
-        given = self.pairs.given[own]
-        fresh = own[given & ~self.covered[items]].tolist()
-        free = own[~given & ~self.covered[items] & (self.pairs.price[own] == 0) & (self.room[items] > 0)].tolist()
-        free = free[: max(int(self.spare[who]) - links.size, 0)]
-        if (self.room[self.pairs.item[links]] == 0).any() or len(fresh) + len(free) < gain:
-            return
-        self.joined[who] = True
-        for pair in (*links.tolist(), *fresh, *free):
-            self._take(pair)
-
-    def _take(self, pair: int) -> None:
-        item = self.pairs.item[pair]
-        self.covered[item] = True
-        if not self.pairs.given[pair]:
-            self.taken[pair] = True
-            self.room[item] -= 1
-            self.spare[self.pairs.reviewer[pair]] -= 1
+    In rounds: scores that may have changed, then the nodes of the best scores join, unless others have meanwhile taken
+    what they need. So the time is that of all rounds over nodes, and of the pairs of nodes that changed.
+    """
+    score = np.asarray(growth.score)
+    score[node] = 0.0
+    count = join_all(growth, np.array([node]))
+    while count < total:
+        rate_stale(growth)
+        able = np.flatnonzero(score < np.inf)
+        if not able.size:
+            break
+        # The best ones, equal scores in the order of nodes; sorting all of them would take most of the time.
+        best = max(int(SHARE * able.size), 1)
+        able = able[score[able] <= np.partition(score[able], best - 1)[best - 1]]
+        count += join_all(growth, able[np.argsort(score[able], kind="stable")[:best]])
+    return count
 
 
 def skeleton(
@@ -162,21 +72,40 @@ def skeleton(
 
     ``room`` and ``spare``: the reviews that each item and each reviewer may get, given ones aside; ``shared``
     (1 or 2): the items by which a reviewer joins; ``first``: the reviewer to try first. None where nothing is found.
-    Growth is in rounds, each of which takes O(P).
     """
+    n_nodes = room.size + spare.size
+    total = int(required.sum())
     price = pairs.price
     floor = 1 + int(FLOOR * np.median(price)) if price.size else 1
     loads = np.bincount(pairs.reviewer[(price == 0) | pairs.given], minlength=spare.size)
     seeds = np.argsort(-loads, kind="stable")[:SEEDS].tolist()
-    sides = ranked(pairs.item, price, room.size), ranked(pairs.reviewer, price, spare.size)
+    item_start = starts(pairs.item, room.size)
+    by_reviewer = np.argsort(pairs.reviewer, kind="stable")
+    start = starts(pairs.reviewer, spare.size)
     for seed in seeds if first is None else [first, *seeds]:
-        growth = Growth(pairs, *sides, room.copy(), spare.copy(), shared, floor)
-        growth._join(seed, NO_PAIRS)
-        while not growth.covered[required].all():
-            if not growth.grow():
-                break
-        else:
-            return growth.taken, seed
+        growth = Growth(
+            item=pairs.item,
+            reviewer=pairs.reviewer,
+            item_start=item_start,
+            by_reviewer=by_reviewer,
+            start=start,
+            price=price,
+            given=pairs.given,
+            required=required,
+            covered=np.zeros(room.size, np.bool_),
+            joined=np.zeros(spare.size, np.bool_),
+            room=room.copy(),
+            spare=spare.copy(),
+            taken=np.zeros(price.size, np.bool_),
+            score=np.full(n_nodes, np.inf),
+            stale=np.zeros(n_nodes, np.bool_),
+            link=np.full(n_nodes, -1, np.int64),
+            further_link=np.full(n_nodes, -1, np.int64),
+            shared=shared,
+            floor=floor,
+        )
+        if grow_from(growth, room.size + seed, total) == total:
+            return np.asarray(growth.taken, np.bool_), seed
     return None
 
 
