@@ -99,7 +99,7 @@ def _check_parts(
         write_whole(options["output"], csv_parts(connection.blocks()))
 
     def compose(shown: Connection, _: Codes | None) -> Page:
-        return _with_level(shown._page(), require, reached=reached)
+        return _completed(shown._page(), require, options["output"], reached=reached)
 
     session.answer(connection, None, compose, holds=reached)
 
@@ -235,26 +235,24 @@ def check(
     missed = None if reached else require
 
     def compose(shown: Report, codes: Codes | None) -> Page:
-
         if codes is not None and isinstance(missing, dict):
             # Who is not in the table was warned of, and has no code.
             by_code: dict[Any, float] = {
                 codes.reviewer[who]: chance for who, chance in missing.items() if who in codes.reviewer
             }
             shown = replace(shown, missing=by_code)
-        return replace(
-            _with_level(shown._page(), require, reached=reached),
-            **_next(session, report, missed, asked=asked),
-            subject=session.table(),
-        )
+        page = replace(shown._page(), **_next(session, report, missed, asked=asked), subject=session.table())
+        return _completed(page, require, output, reached=reached)
 
     session.answer(report, reviews, compose, holds=reached)
 
 
-def _with_level(page: Page, required: str | None, *, reached: bool) -> Page:
-    """Return the page with whether a required level is reached: in the verdict where it is missed."""
+def _completed(page: Page, required: str | None, output: str | None, *, reached: bool) -> Page:
+    """Return the page with the file that was written, and the required level: in the verdict where it is missed."""
     from reviewgraph._base.page import Fact
 
+    if output:
+        page = replace(page, uploads=[*page.uploads, Fact("Written", f"{output}: reviewers and papers by group")])
     if required is None:
         return page
     if reached:

@@ -235,6 +235,10 @@ class Session:
         if self.params.get("quiet"):
             show_lines(replace(page, facts=(), warnings=(), uploads=(), following=()).text(colour=colour))
             return
+        from reviewgraph._base.page import Fact
+
+        if report := self.params.get("html"):
+            page = replace(page, uploads=[*page.uploads, Fact("Written", f"{report}: report")])
         page = self._with_files(page)
         names = [section.name for section in page.sections]
         asked = (self.params.get("verbose") or "").split(",")

@@ -123,9 +123,12 @@ class Json(Format):
 
 
 def _records(content: Any) -> list[dict[str, Any]]:
-    """Return a list of objects, under any name, numbered, or as columns of numbered cells."""
+    """Return a list of objects, under any name, numbered, or as columns: lists, or numbered cells."""
     if not isinstance(content, dict):
         return objects(content)
+    lengths = {len(value) if isinstance(value, list) else -1 for value in content.values()}
+    if len(content) > 1 and len(lengths) == 1 and min(lengths) > 0 and not any(map(objects, content.values())):
+        return [dict(zip(content, row, strict=True)) for row in zip(*content.values(), strict=True)]
     listed = [value for value in content.values() if objects(value)]
     if len(listed) == 1:
         return objects(listed[0])

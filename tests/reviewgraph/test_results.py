@@ -172,6 +172,14 @@ def test_tables_are_equal_by_content() -> None:
     assert planned == Reviews([("bob", 1, 2.0), ("ann", 1, None)])
 
 
+@pytest.mark.parametrize("ending", ["json", "csv", "xlsx"])
+def test_a_saved_table_is_read_back(tmp_path: Path, ending: str) -> None:
+    reviews = Reviews([("ann", "p1", 3.0), ("ann", "p2", 4.5), ("bob", "p2", 2.0)])
+    path = tmp_path / f"reviews.{ending}"
+    reviews.save(path)
+    assert reviewgraph.read_reviews(path) == reviews
+
+
 def test_a_plan_holds_the_reviews_with_it_and_what_is_new() -> None:
     table = Reviews([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])
     plan = reviewgraph.plan(table)

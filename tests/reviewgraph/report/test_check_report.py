@@ -54,8 +54,9 @@ OPTIONS = [(), ("--require", "double"), ("--missing", "0.1", "--fragile"), ("--s
 
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_every_number_of_the_terminal_stands_in_the_report(folder: Path, options: tuple[str, ...]) -> None:
-    html, printed = report(*options)
+    html, printed = report(*options, "-o", "groups.csv")
     page = Page(html)
+    assert "Written  groups.csv: reviewers and papers by group\nWritten  out.html: report\n" in printed
     assert numbers(printed) <= numbers(page.text)
     assert printed.splitlines()[0].partition(": ")[2] in page.text
     command = printed.partition("Next  ")[2].replace("\\\n", " ").split("\n")[0]
