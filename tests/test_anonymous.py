@@ -191,5 +191,5 @@ def test_why_there_is_none_is_said_under_codes(words: str, reason: str) -> None:
         label = {row["code"]: row["label"] for row in csv.DictReader(file)}
     told = re.sub(r"\b[RP]\d+\b", lambda found: label[found[0]], page.text)
     # What the terminal says, but for the order of names, which is that of the codes, and what names files.
-    said = re.split(r"\n(?=! |Next  )", done.stdout)[0]
+    said = re.split(r"\n(?=! |Written  |Next  )", done.stdout)[0]
     assert set(re.findall(r"\w+", said.casefold())) <= set(re.findall(r"\w+", told.casefold()))

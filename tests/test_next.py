@@ -15,6 +15,8 @@ from tests.trials import sampled
 
 KIT = ROOT / "tests" / "hotcrp" / "exports"
 DATA = ROOT.parent / "shared" / "data"
+#: Public tables; nih_r01, of a thousand applications, takes a minute.
+TABLES = ["aibs_grants", "auckland", "skating_2018", "strictly", "vqeg_525_high"]
 #: Proposals that are followed, one after the other.
 STEPS = 3
 
@@ -155,7 +157,7 @@ def test_what_is_proposed_for_small_assignments_runs(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the public tables are not here")
-@pytest.mark.parametrize("name", ["aibs_grants", "auckland", "nih_r01", "skating_2018", "strictly", "vqeg_525_high"])
+@pytest.mark.parametrize("name", sampled([*TABLES, "nih_r01"], TABLES))
 def test_what_is_proposed_for_public_tables_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(DATA / name / "scores.csv", "scores.csv")
