@@ -37,6 +37,7 @@ from reviewgraph.io import (
     match_labels,
     match_pairs,
     numbered_pairs,
+    own_pairs,
     pairs_among,
     pairs_of,
     pairs_of_wide,
@@ -364,18 +365,22 @@ def refuse_twice(scored: Scored, name: str, where: str = "") -> None:
 
 
 def own_papers(rules: Rules, scored: Scored) -> IntArray:
-    """Return the pairs of authors and their papers as item * M + reviewer; some author and some paper must be known."""
+    """Return the pairs of authors and their papers as item * M + reviewer."""
     pairs = () if rules.authors is None else rules.authors
     if isinstance(pairs, Mapping):
         for label, names in pairs.items():
             refuse(f"authors of {label!r}", names, "Iterable[Label]")
         pairs = [(author, item) for item, names in pairs.items() for author in names]
     named = pairs_of(pairs, "authors", scored.spellings)
-    expected: dict[str, Any] = {"unknown": "expected", "where": LISTS, "spellings": scored.spellings}
-    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", **expected)[named.reviewer]
-    item = match_labels(named.items, scored.items, "authors", "paper", **expected)[named.item]
-    known = (author >= 0) & (item >= 0)
-    return distinct(item[known] * len(scored.reviewers) + author[known])
+    author, item = own_pairs(
+        named,
+        scored.reviewers,
+        scored.items,
+        where=LISTS,
+        spellings=scored.spellings,
+        for_attributes=rules.item_attributes is not None,
+    )
+    return distinct(item * len(scored.reviewers) + author)
 
 
 @checked

@@ -266,9 +266,7 @@ def _warnings(plan: Plan) -> list[str]:
         then = "once there are scores, --for decision asks where they decide"
         scored = int((reviews.only_scored().reviews_per_item > 0).sum())
         if scored > 1:
-            # A tenth of fewer than ten papers may be none.
-            select = "10%" if scored >= 10 else "1"
-            options = f"{target}--for decision --select {select} --max-reviews {plan.count + more}"
+            options = f"{target}--for decision --select 10% --max-reviews {plan.count + more}"
             then = f"{more} more where they decide: {options}"
         warnings.append(f"Comparable is not precise: expected errors {moved}; {then}")
     return warnings

@@ -219,7 +219,7 @@ def assign(session: Session, /, **_: Any) -> None:
     following: list[Next] = []
     if params["html"] or not (params["as_json"] or params["quiet"]):
         if assignment.reviews.n_reviews:
-            following = [_next(session, assignment, destination, problem["conflicts"])]
+            following = [_next(session, assignment, destination, problem)]
         elif empty:
             following = _instead(session, problem)
 
@@ -371,7 +371,7 @@ def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
     return [Next.of("assign", again, "--best-effort", why="to meet as many demands as possible")]
 
 
-def _next(session: Session, assignment: Assignment, destination: Destination, conflicts: Any) -> Next:
+def _next(session: Session, assignment: Assignment, destination: Destination, problem: Mapping[str, Any]) -> Next:
     """Return the next command: the same with a file, or a check of the file."""
     from reviewgraph._base import Next
     from reviewgraph.io import pairs_among
@@ -389,13 +389,13 @@ def _next(session: Session, assignment: Assignment, destination: Destination, co
     first = params["phase_one"]
     words = [first, output, "--duplicates", "last"] if first else [output]
     words += ["--require", assignment.target] if assignment.target in ALL_NAMES and assignment.status.reached else []
-    # Conflicts of which none names a reviewer with a paper are refused there.
+    # Lists of which no row names a reviewer with a paper are refused there.
     table = assignment.reviews
     busy = [label for label, load in zip(table.reviewers, table.loads.tolist(), strict=True) if load]
-    known = conflicts and pairs_among(conflicts, busy, table.items)[0].size
+    lists = {name: problem[name] for name in ("conflicts", "authors") if problem.get(name)}
+    listed = [name for name, pairs in lists.items() if pairs_among(pairs, busy, table.items)[0].size]
     # Names of columns may be those of files that a check does not read.
-    listed = ["conflicts"] if known else []
     listed += ["conflict_by", "authors", "reviewers_file"] if params["conflict_by"] else []
-    lists = "" if session.columns else session.words("items_file", *listed)
+    files = "" if session.columns else session.words("items_file", *listed)
     written = session.words("columns", "score", "merge") if first else session.words("merge")
-    return Next.of("check", shlex.join(words), lists, written)
+    return Next.of("check", shlex.join(words), files, written)

@@ -262,7 +262,9 @@ def plan(
 
 def _warnings(session: Session, destination: Destination, extra: Plan, known: Collection[Label]) -> list[str]:
     """Return what may be wrong with the reviews since options are not given, or since a reviewer is not ``known``."""
-    warnings = destination.warnings(session, [] if extra.constraints.reviews.origin.outsiders is None else ["willing"])
+    settled = [] if extra.constraints.reviews.origin.outsiders is None else ["willing"]
+    settled += ["conflicts"] if session.params["authors"] or session.params["conflict_by"] else []
+    warnings = destination.warnings(session, settled)
     strangers = dict.fromkeys(review.reviewer for review in extra.added if review.reviewer not in known)
     if strangers and destination.upload.members:
         names = listed([*strangers])
@@ -345,8 +347,9 @@ def _next(session: Session, extra: Plan, destination: Destination) -> Next:
         stem, why = ("plan", "") if upload is CSV else ("upload", f"writes {upload.words}")
         return Next.of("plan", table, again, f"-o {session.unread(stem, upload.suffix)}", why=why)
     options = [f"--require {extra.target}"] if extra.status.reaches else []
-    of_people = ("conflict_by", "authors", "reviewers") if session.params["conflict_by"] else ()
-    return Next.of("check", _beside(table, output), *options, session.words("conflicts", "gone", *of_people))
+    of_people = ("conflict_by", "reviewers") if session.params["conflict_by"] else ()
+    rules = session.words("conflicts", "gone", "authors", *of_people)
+    return Next.of("check", _beside(table, output), *options, rules)
 
 
 def _beside(table: str, output: str) -> str:

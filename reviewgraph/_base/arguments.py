@@ -240,10 +240,10 @@ def count_of(value: Any, name: str) -> int:
 
 
 def selected_of(number: int | str, most: int) -> int:
-    """Return the number of items to select, which may be a percentage of those that can be selected.
+    """Return the number of items to select, which may be a percentage of those that can be selected, one at least.
 
-    >>> selected_of(3, 25), selected_of("10%", 25)
-    (3, 3)
+    >>> selected_of(3, 25), selected_of("10%", 25), selected_of("10%", 4), selected_of("0%", 4)
+    (3, 3, 1, 0)
     """
     if not isinstance(number, str):
         return number
@@ -253,7 +253,8 @@ def selected_of(number: int | str, most: int) -> int:
         share = -1.0
     if not 0 <= share <= 100:
         raise InputError(f'n_selected: expected a number of items, or a percentage as in "20%", found {number!r}')
-    return int(share / 100 * most + 0.5)
+    least = 1 if share > 0 and most else 0
+    return max(int(share / 100 * most + 0.5), least)
 
 
 def whole_seed(seed: int | np.random.Generator) -> int:

@@ -306,6 +306,8 @@ def plural(noun: str) -> str:
     """
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
+    if noun.endswith("sis"):
+        return f"{noun.removesuffix('is')}es"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_parts, write_whole
 from reviewgraph.cli.command import Command, option
 from reviewgraph.cli.options import (
@@ -217,9 +216,7 @@ def check(
 
     expect_table(output)
     last_year = session.read_reviews(like) if like else None
-    if select in (0, "0%"):
-        raise InputError(f"select: expected one paper or more; found {select}")
-    n_selected = max(1, selected_among(select, reviews.n_items))
+    n_selected = selected_among(select, reviews.n_items)
     duties = read_duties(session, reviews)
     gone = session.read("gone")
     session.expect_columns_used()
@@ -273,12 +270,14 @@ def _next(session: Session, report: Report, missed: str | None, *, asked: bool) 
     if unreviewed(report.reviews)[1].any():
         # A plan would ask for reviews that exist.
         return {"uploads": [Fact("Then", "check again, with files that hold all reviews")]}
-    least = session.params["demand"] if report.violations and report.violations.short else None
+    # A plan has one minimum for all papers.
+    short = (report.violations and report.violations.short) or ()
+    least = max((entry.demand for entry in short), default=0)
     if missed or least or not report.recovery_resilient:
         options = [f"--target {missed}" if missed else "", f"--min-reviews {least}" if least else ""]
         why = "first correct the conflicts that match nobody" if asked else ""
-        by = ("conflict_by", "authors", "reviewers") if session.params["conflict_by"] else ()
-        rules = session.words("conflicts", "gone", *by)
+        by = ("conflict_by", "reviewers") if session.params["conflict_by"] else ()
+        rules = session.words("conflicts", "gone", "authors", *by)
         return {"following": [Next.of("plan", table, *options, rules, f"-o {session.plan_file()}", why=why)]}
     if report.reviews.origin.unlisted:
         return {"uploads": [Fact("Then", f"check again, with --items {report.reviews.origin.unlisted.beside}")]}

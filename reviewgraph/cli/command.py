@@ -34,6 +34,10 @@ class Number(click.FloatRange):
             self.fail(f"expected a finite number, found {value}; leave the option out for no limit", param, ctx)
         return number
 
+    def _describe_range(self) -> str:
+        """Return the bounds as help has them; nothing where there are none."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return the suggestion of a similar name, if there is one."""

@@ -229,14 +229,16 @@ def read_papers(session: Session, path: str | None, items: Collection[Any]) -> d
 def read_own_papers(session: Session, reviewers: Iterable[Label], items: Iterable[Label]) -> Columns | None:
     """Return the pairs of a reviewer and a paper of theirs by ``--authors``; None without that file."""
     from reviewgraph.formats.columns import Columns
-    from reviewgraph.io.matching import pairs_among
+    from reviewgraph.io.matching import own_pairs
 
     authors = session.read("authors")
     if authors is None:
         return None
     people = list(reviewers)
     papers = list(items)
-    return Columns(*pairs_among(authors, people, papers), people, papers)
+    by_attributes = session.params["conflict_by"] is not None
+    pairs = own_pairs(authors, people, papers, spellings=session.spellings, for_attributes=by_attributes)
+    return Columns(*pairs, people, papers)
 
 
 def preferring_reviewers(session: Session) -> dict[str, Reviewer]:
@@ -280,8 +282,8 @@ def selected_among(select: int | str, most: int) -> int:
     if not most:
         raise InputError("select: expected papers with scores to select from, found none")
     count = selected_of(select, most)
-    if count > most:
-        raise InputError(f"select: expected at most {most} papers, those with a score; found {count}")
+    if not 1 <= count <= most:
+        raise InputError(f"select: expected 1 to {most} papers, of those with a score; found {count}")
     return count
 
 

@@ -219,13 +219,18 @@ class Session:
         ``compose`` makes the page of a result, and of one under codes; ``reviews`` has all its labels; ``content`` is
         the object, by default that of the result. The command ends with status 1 unless the result holds.
         """
+        from reviewgraph._base.page import Fact
+
         content = content or result.to_dict  # type: ignore[attr-defined]
+        written: list[Fact] = []
         if self.params.get("html") and reviews is not None:
             self._report(result, reviews, compose, content)
+            written.append(Fact("Written", f"{self.params['html']}: report"))
         if self.params["as_json"]:
             self.print_result(content())
         else:
-            self.show(compose(result, None))
+            page = compose(result, None)
+            self.show(replace(page, uploads=[*page.uploads, *written]))
         if not holds:
             click.get_current_context().exit(1)
 
@@ -235,10 +240,6 @@ class Session:
         if self.params.get("quiet"):
             show_lines(replace(page, facts=(), warnings=(), uploads=(), following=()).text(colour=colour))
             return
-        from reviewgraph._base.page import Fact
-
-        if report := self.params.get("html"):
-            page = replace(page, uploads=[*page.uploads, Fact("Written", f"{report}: report")])
         page = self._with_files(page)
         names = [section.name for section in page.sections]
         asked = (self.params.get("verbose") or "").split(",")
@@ -334,7 +335,7 @@ def _as_words(parameter: click.Parameter, value: Any) -> list[str]:
 
 def _as_typed(value: Any) -> str:
     """Return a value as it was typed: 60, not 60.0, and several separated by commas."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return ",".join(map(_as_typed, value))
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 

@@ -26,7 +26,7 @@ from reviewgraph.formats.files import (
     read_bytes,
     terms,
 )
-from reviewgraph.formats.systems.known import SYSTEMS, sources
+from reviewgraph.formats.systems.known import SYSTEMS, refuse_letters, sources
 from reviewgraph.formats.systems.system import Wanted, extract, recognise, refuse_lower_table, refuse_pairs
 from reviewgraph.formats.tables import (
     JSON,
@@ -251,6 +251,7 @@ def open_table(
         table = _format_of(data).open(name, data, part, wanted)
         digest = hashlib.sha256(data).hexdigest()
     if kind == "reviews":
+        refuse_letters(table)
         refuse_pairs(table, wanted)
     refuse_lower_table(table, wanted)
     if kind == "reviews":

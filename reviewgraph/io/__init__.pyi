@@ -3,6 +3,7 @@ from .matching import Unknown as Unknown
 from .matching import codes_among as codes_among
 from .matching import match_labels as match_labels
 from .matching import match_pairs as match_pairs
+from .matching import own_pairs as own_pairs
 from .matching import pairs_among as pairs_among
 from .reading import read_reviews as read_reviews
 from .rules import AssignmentRules as AssignmentRules

@@ -177,6 +177,33 @@ def match_labels(
     return code
 
 
+def own_pairs(
+    authors: Columns,
+    reviewers: Sequence[Label],
+    items: Sequence[Label],
+    *,
+    where: str = REVIEWS,
+    spellings: Spellings | None = None,
+    for_attributes: bool = False,
+) -> tuple[IntArray, IntArray]:
+    """Return reviewer and item code of each pair of an author and a paper whose labels are both known.
+
+    Most authors review nothing. Some author has to be a reviewer, unless the pairs are also there ``for_attributes`` of
+    papers, such as the affiliations of their authors.
+    """
+    unknown: Unknown = "new" if for_attributes else "expected"
+    people = match_labels(
+        authors.reviewers, reviewers, "authors", "author", unknown=unknown, where=where, spellings=spellings
+    )
+    papers = match_labels(
+        authors.items, items, "authors", "paper", unknown="expected", where=where, spellings=spellings
+    )
+    reviewer = people[authors.reviewer]
+    item = papers[authors.item]
+    known = (reviewer >= 0) & (item >= 0)
+    return reviewer[known], item[known]
+
+
 def resemblance(labels: Sequence[Label], known: Iterable[Label], role: str) -> str:
     """Return the explanation of most of the unknown labels, or nothing."""
     side = Side(role, np.arange(len(labels)), labels, _numbered(known), {})

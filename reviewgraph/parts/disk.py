@@ -154,10 +154,11 @@ def sorted_reviews(
         source.read()
         if not source.n_rows:
             raise InputError(f"{source.name}: a header but no reviews below it; expected one row per review")
-        if note and (odd := _sentinel(source)):
-            note(odd)
         tell(f"reading the labels of {source.n_rows:,} rows")
         sides = _sides(source, spellings, note)
+        is_audited = source.expect_uncorrected(columns or {}, duplicates, lower_is_better=lower_is_better)
+        if note and not is_audited and (odd := _sentinel(source)):
+            note(odd)
         tell(f"sorting {source.n_rows:,} rows")
         table, reviewers, items = _sort(source, *sides, duplicates, -1.0 if lower_is_better else 1.0)
         if len(reviewers) + len(items) > MOST_VERTICES:

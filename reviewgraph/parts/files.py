@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,22 +20,27 @@ import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import FileRead
+from reviewgraph.formats.audit.audit import Uncorrected
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, SCORE, columns_of, locate, recognised, require_named
 from reviewgraph.formats.delimited import Delimited
 from reviewgraph.formats.engine import FLOATS, NULLS, TEXT, WHOLE, Engine, ParquetFile, quoted, refused, text_rows
 from reviewgraph.formats.files import LISTED, Problems, quote, quote_all
+from reviewgraph.formats.opening import open_table
+from reviewgraph.formats.parts import ROLES as FIELDS
+from reviewgraph.formats.parts import Asked, Part, read_part, together
 from reviewgraph.formats.systems.system import Wanted
 from reviewgraph.formats.values import are_scores, missing_labels, read_scores, say_bad_score
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.tables import Path
+    from reviewgraph.formats.tables import Path, Table
 
 Note: TypeAlias = Callable[[str], object]
 
 ROLES = (REVIEWER, ITEM, SCORE)
 LABELS = (REVIEWER.name, ITEM.name)
-#: Bytes of a text file in which its header is looked for.
+#: Bytes of a text file, and rows of another one, in which its header and mistakes are looked for.
 HEAD = 1 << 18
+FIRST = 10_000
 
 #: SQL type of labels that are whole numbers; others are text, negative ones too.
 KEY = "UBIGINT"
@@ -113,6 +119,13 @@ class Parquet(ParquetFile):
                 [least] = engine.first(f"SELECT min(c{place}) FROM {self.rows}")
                 self.kinds[place] = TEXT if least is not None and least < 0 else KEY
 
+    def first_rows(self, engine: Engine) -> tuple[str, bool]:
+        """Return the path of a file of the first rows, and whether these are all."""
+        path = engine.file()
+        engine.run(f"COPY (SELECT * FROM {self.source} LIMIT {FIRST}) TO {quoted(path)} (FORMAT parquet)")
+        [rows] = engine.first(f"SELECT count(*) FROM {self.rows}")
+        return path, rows <= FIRST
+
     def further_scores(self, places: Mapping[str, int]) -> list[str]:
         """Return the names of columns that may be further criteria."""
         numbers = [place for place, kind in enumerate(self.kinds) if kind in WHOLE | FLOATS]
@@ -141,8 +154,10 @@ class Text:
             head = file.read(HEAD)
         if not head.strip(b"\r\n\t \xef\xbb\xbf"):
             raise InputError(f"{name}: the file is empty; expected a header that names the columns, and rows below it")
-        if len(head) == HEAD:
+        self.is_long = len(head) == HEAD
+        if self.is_long:
             head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
+        self.first = head
         self.head = Delimited(name, head, Wanted(ROLES, columns))
         if self.head.encoding != "utf-8-sig":
             raise _no_utf8(name)
@@ -181,6 +196,10 @@ class Text:
             meant = {"number": meaning.number, "scored": meaning.scored, "bad": meaning.bad}
             meant = {name: values[: len(texts)] for name, values in meant.items()}
             engine.connection.register(self.other, {"text": np.array(texts, object), **meant})
+
+    def first_rows(self, engine: Engine) -> tuple[str, bool]:
+        """Return the path of a file of the first rows, and whether these are all."""
+        return engine.file(self.first), not self.is_long
 
     def _write(self, engine: Engine, places: Mapping[str, int], target: str) -> None:
         table = self.head
@@ -329,6 +348,37 @@ class Source:
         problems.count += max(0, count - LISTED)
         return count
 
+    def expect_uncorrected(self, columns: Mapping[str, str], duplicates: str, *, lower_is_better: bool) -> bool:
+        """Refuse files in whose first rows the audit of a table in memory would correct or ask something.
+
+        Findings about a table as a whole are looked for where the first rows are all, which is returned.
+        """
+        firsts = [file.first_rows(self.engine) for file in self.files]
+        names = dict(zip([path for path, _ in firsts], self.names, strict=True))
+
+        def named(message: object) -> str:
+            """Return a message with the names of the files that were asked for."""
+            text = str(message)
+            for path, name in names.items():
+                text = text.replace(path, name)
+            return re.sub("^reviews:", f"{self.name}:", text)
+
+        audit = Uncorrected(note=lambda message: self.note(named(message)))
+        are_whole = all(is_whole for _, is_whole in firsts)
+        parts: list[Part] = []
+        try:
+            for path, name in names.items():
+                own = columns_of(columns, name)
+                table = open_table(path, FIELDS, own, _say_nothing, kind="reviews")
+                _expect_plain(name, table)
+                asked = Asked(own, (), duplicates, lower_is_better)
+                parts.append(read_part(table, asked, audit, Problems(), _say_nothing))
+            if are_whole:
+                audit.of_table(together(parts))
+        except InputError as error:
+            raise InputError(named(error)) from error
+        return are_whole
+
     def files_read(self) -> tuple[FileRead, ...]:
         """Return the files as they were read.
 
@@ -404,6 +454,15 @@ def _opened(engine: Engine, name: str, path: str, columns: Mapping[str, str]) ->
     if magic == b"PAR1":
         return Parquet(engine, name, path)
     return Text(name, path, columns, is_gzip=magic.startswith(b"\x1f\x8b"))
+
+
+def _say_nothing(message: object) -> None:
+    pass
+
+
+def _expect_plain(name: str, table: Table) -> None:
+    if table.source is not None:
+        raise InputError(f"{name}: expected a plain table, found a file of {table.source.system}; leave out --stream")
 
 
 def _say_empty(role: str, file: int, written: str) -> str:

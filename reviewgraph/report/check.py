@@ -80,7 +80,11 @@ def page_of_parts(connection: Connection) -> Page:
     good: bool | None = False
     verdict = "Not comparable:"
     summary = f"{papers}, in {counted(connection.pieces, 'island')}"
-    if level is not None and level.name == Connected.name:
+    if connection.undecided:
+        good = None
+        verdict = "Not decided:"
+        summary = f"whether all {papers} are comparable for certain; they are connected"
+    elif level is not None and level.name == Connected.name:
         verdict = "Not comparable for certain:"
         summary = f"{papers}, {level.words.removeprefix('comparable').strip()}"
     elif level is not None and level.compares:
@@ -241,7 +245,7 @@ def sizes(reviews: Any, n_scored: int) -> str:
     if not reviews.n_reviews:
         return numbers
     if not n_scored:
-        only_criteria = bool(getattr(reviews, "criteria", None))
+        only_criteria = bool(getattr(reviews, "criteria", None)) and reviews.target is None
         return f"{numbers}; {'criteria without an overall score' if only_criteria else 'no scores yet'}"
     # Tables larger than memory keep no record of systems.
     open_to_doubt = not reviews.lower_is_better and hasattr(reviews, "origin") and reviews.origin.is_plain

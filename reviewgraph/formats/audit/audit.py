@@ -58,6 +58,34 @@ class Audit:
         return draft
 
 
+#: What becomes of mistakes in a table that is read in batches.
+_UNCORRECTED = "a table read in batches is not corrected: correct the file, or read it without --stream"
+
+
+def refuse_finding(message: str) -> None:
+    """Refuse what a note says that was corrected."""
+    raise InputError(f"{message.partition('; --accept')[0]}: {_UNCORRECTED}")
+
+
+class Uncorrected(Audit):
+    """The audit of a table that is not corrected: what another one would correct, or ask about, is refused."""
+
+    def _look(self, draft: Draft, *, of_rows: bool) -> Draft:
+        for entry in FINDINGS.values():
+            if entry.of_rows != of_rows or not draft.size:
+                continue
+            note = refuse_finding if entry.effect == "corrected" else self.note
+            try:
+                looked_at = entry.look(draft, note)
+            except InputError as error:
+                if _UNCORRECTED in str(error):
+                    raise
+                raise InputError(f"{error}, without --stream") from error
+            if not np.array_equal(looked_at.rows, draft.rows):
+                refuse_finding(f"{draft.name}: {entry.words}")
+        return draft
+
+
 def _fit(columns: Columns) -> bool:
     """Whether codes, labels and scores belong together."""
     size = columns.reviewer.size
@@ -78,12 +106,6 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
     reviewgraph._base.errors.InputError: t.csv: 1 row left out, whose reviewer is a placeholder ('TBD'): a table read in
     batches is not corrected: correct the file, or read it without --stream
     """
-
-    def refuse(message: str) -> None:
-        finding = message.partition("; --accept")[0]
-        remedy = "a table read in batches is not corrected: correct the file, or read it without --stream"
-        raise InputError(f"{finding}: {remedy}")
-
     # Labels that are whole numbers are not passed: nothing is looked for among them.
     reviewer_labels: list[Any] = list(reviewers) or [0]
     item_labels: list[Any] = list(items) or [0]
@@ -92,7 +114,7 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
     papers = Column(codes % len(item_labels), item_labels)
     draft = Draft(name, people, papers, None, "label {}".format, codes)
     for entry in (rows.placeholders, rows.several_people, rows.summary_rows, tables.exchanged_columns):
-        entry.look(draft, refuse)
+        entry.look(draft, refuse_finding)
 
 
 def draft_of(columns: Columns) -> Draft:

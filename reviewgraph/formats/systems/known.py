@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text
 from reviewgraph._base.text import counted
 from reviewgraph.formats.files import WORKBOOK
@@ -19,6 +20,7 @@ from reviewgraph.formats.systems.system import PLAIN, Outgoing, System
 
 if TYPE_CHECKING:
     from reviewgraph._base.labels import Label
+    from reviewgraph.formats.tables import Table
 
 
 #: The purpose of reviews that join groups of papers.
@@ -116,6 +118,15 @@ class Mail(ForPeople):
             ],
             "letter": list(letters(outgoing).values()),
         }
+
+
+def refuse_letters(table: Table) -> None:
+    """Refuse the letters of a plan or an assignment, a row of which has several papers."""
+    if [*Mail().table(Outgoing({"item": [], "reviewer": []}))] == list(table.header):
+        raise InputError(
+            f"{table.name}: expected one row per review, found letters for mail merge, a row with all papers of each "
+            "reviewer; write the reviews themselves, too: the same command with -o FILE and without --to mail"
+        )
 
 
 # All supported conference systems by name.

@@ -181,3 +181,50 @@ def test_noise_of_last_year_is_not_advised_where_it_is_used(folder: Path) -> Non
         run("check", "hanging.csv", "--verbose", "errors", *more).stdout for more in ((), ("--like", "hanging.csv"))
     ]
     assert ["--like FILE" in page for page in pages] == [True, False]
+
+
+def test_the_next_command_repeats_what_the_findings_and_rules_were(folder: Path) -> None:
+    Path("s.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\nTBD,p1\n")
+    Path("authors.csv").write_text("item,author\np1,bob\n")
+    done = run("check", "s.csv", "--authors", "authors.csv", "--accept", "placeholders")
+    assert "Next  reviewgraph plan s.csv --accept placeholders --authors authors.csv" in done.stdout
+    planned = run("plan", "s.csv", "--authors", "authors.csv", "-o", "plan.csv")
+    assert "No conflicts given" not in planned.stdout
+    assert "--require double --authors authors.csv" in planned.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "plan"])
+def test_authors_of_whom_nobody_reviews_are_refused_unless_they_have_affiliations(folder: Path, command: str) -> None:
+    Path("s.csv").write_text("reviewer,paper,affiliation\nann,p1,Oslo\nann,p2,Oslo\nbob,p2,Bath\nbob,p3,Bath\n")
+    Path("people.csv").write_text("reviewer,affiliation\nann,Oslo\nbob,Bath\n")
+    Path("authors.csv").write_text("item,author,affiliation\np1,Bob Smith,Rome\np2,Cyd Who,Oslo\n")
+    refused = run(command, "s.csv", "--authors", "authors.csv")
+    assert refused.exit_code == 2
+    assert "--authors authors.csv: none of 2 authors is in the reviews" in refused.stderr
+    by = ("--conflict-by", "affiliation", "--reviewers", "people.csv")
+    assert run(command, "s.csv", "--authors", "authors.csv", *by).exit_code in (0, 1)
+
+
+def test_a_plan_for_papers_short_of_their_own_demands_has_the_largest_of_these(folder: Path) -> None:
+    Path("s.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p1\nbob,p2\n")
+    Path("papers.csv").write_text("item,demand\np1,3\np2,2\n")
+    done = run("check", "s.csv", "--items", "papers.csv", "--demand", "1")
+    assert "plan s.csv --items papers.csv --min-reviews 3" in done.stdout
+
+
+@pytest.mark.parametrize(("command", "share"), [("check", "0%"), ("calibrate", "0"), ("plan", "0")])
+def test_none_to_select_is_refused_and_a_share_is_one_at_least(folder: Path, command: str, share: str) -> None:
+    Path("s.csv").write_text("reviewer,paper,score\nann,p1,3\nann,p2,4\nbob,p1,1\nbob,p2,5\n")
+    goal = ("--for", "decision", "--max-reviews", "1") if command == "plan" else ()
+    refused = run(command, "s.csv", "--select", share, *goal)
+    assert refused.exit_code == 2
+    assert "expected 1 to 2 papers, of those with a score; found 0" in refused.stderr
+    assert run(command, "s.csv", "--select", "10%", *goal).exit_code == 0
+
+
+def test_letters_are_no_table_of_reviews(folder: Path) -> None:
+    Path("s.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\n")
+    run("plan", "s.csv", "--to", "mail", "-o", "letters.csv")
+    refused = run("check", "s.csv", "letters.csv")
+    assert refused.exit_code == 2
+    assert "found letters for mail merge" in refused.stderr

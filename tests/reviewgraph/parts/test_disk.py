@@ -179,6 +179,8 @@ AUDITED = {
     "several": HEADER + "ann; bob,2,\ncyd,4,\n",
     "alike": HEADER + "ann,02,3\nbob,2,2\n",
     "summary": HEADER + "ann,p,3\nbob,Average mark,2\nbob,q,2\n",
+    "status": "reviewer,item,score,status\nann,p,4,declined\nann,q,5,submitted\nbob,q,3,submitted\n",
+    "header": "reviewer,item\nann,p\nreviewer,item\nann,q\n",
 }
 
 
@@ -188,6 +190,28 @@ def test_what_the_audit_corrects_in_memory_is_refused(tmp_path: Path, case: str)
     path.write_text(AUDITED[case], "utf-8")
     with pytest.raises(InputError, match=r"not corrected. correct the file|One paper or two"), stream_reviews(path):
         pass
+
+
+def test_versions_are_refused_and_files_of_systems(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("reviewer,item,score,version\nann,7,9,2\nann,7,3,1\nbob,7,2,1\nann,8,4,1\n", "utf-8")
+    with (
+        pytest.raises(InputError, match="which another column tells apart"),
+        stream_reviews(path, duplicates="last"),
+    ):
+        pass
+    path.write_text("paper,action,email\n1,review,a@x.org\n2,clearreview,a@x.org\n3,conflict,b@x.org\n", "utf-8")
+    with pytest.raises(InputError, match="expected a plain table, found a file of hotcrp"), stream_reviews(path):
+        pass
+
+
+def test_what_is_not_decided_is_not_called_apart(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    reads = {"ann": "346", "bob": "34", "cyd": "0245", "dan": "06", "eve": "036"}
+    path.write_text("reviewer,item\n" + "".join(f"{who},p{item}\n" for who, items in reads.items() for item in items))
+    with stream_reviews(path) as stream:
+        assert str(check(stream)).startswith("NOT DECIDED: whether all 6 papers are comparable for certain")
+    assert check(read_reviews(path)).level == "double"
 
 
 def test_a_score_apart_from_others_is_noted_as_in_memory(tmp_path: Path) -> None:
