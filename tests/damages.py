@@ -1,7 +1,5 @@
 """Damages to files, of text and of everything else: functions of the bytes and of what draws."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

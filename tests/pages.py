@@ -1,7 +1,5 @@
 """What pages offer."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

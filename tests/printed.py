@@ -3,8 +3,6 @@
 ``python -m tests.printed`` writes the consoles of all pages anew.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Callable

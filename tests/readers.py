@@ -1,7 +1,5 @@
 """Every reader of files that there is, whole files for each, and what it may do with any file: answer, or refuse."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import io

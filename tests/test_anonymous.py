@@ -1,7 +1,5 @@
 """Reports under codes: no label, title, institution or author of any file stands in them, nor files and columns."""
 
-from __future__ import annotations
-
 import csv
 import random
 import re

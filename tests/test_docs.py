@@ -1,7 +1,5 @@
 """What the documentation shows is what the command does, and every command and option is documented."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -4,8 +4,6 @@ Types are in hints alone, so that the codes about types in docstrings are left o
 the method above it is documented there, once; an error needs no example.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

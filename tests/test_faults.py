@@ -1,7 +1,5 @@
 """Faults while files are written, in processes of their own, and what they once did."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Every command that a page or a message offers can be typed, and every option that it names exists."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """What a chair types with the untouched downloads of a real HotCRP, and what the answers must say."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

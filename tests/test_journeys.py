@@ -1,7 +1,5 @@
 """From an export to an upload and back, as docs/how-to/upload.md says: the level is reached, nothing else changed."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Every command that a page proposes runs as it stands, with exit status 0 or the one that its page announces."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Results in notebooks: what a cell shows, pictures, and data frames that come in, go out and come back."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """Numbers that options take, of every command: an answer or one message, whatever is typed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """Commands that people read run as printed: consoles and blocks of pages, and examples of ``--help``."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every page, JSON and report says which files were read, which rows count and which not, and the SHA-256 of each."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import hashlib

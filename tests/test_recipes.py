@@ -4,8 +4,6 @@ To the recipes come classes that need more: a conference system that is written,
 stronger than ``double``, a hypothesis class that is simulated, a method with probabilities.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The reference solver: the programme as written, by CVXPY and Clarabel."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """The calibrator as scikit-learn's tools take it, and methods compared by what they predict of held-out reviewers."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from collections import defaultdict

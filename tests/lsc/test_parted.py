@@ -1,7 +1,5 @@
 """Tables in parts: on disk and on a cluster results are those in memory, however many the parts."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import os

@@ -1,7 +1,5 @@
 """The posterior as an object: what it promises of every table, on small ones."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

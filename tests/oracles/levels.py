@@ -1,7 +1,5 @@
 """Levels of many tiny tables at once, by their definitions: the items of each reviewer are bits, shape (S, M)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations

@@ -3,8 +3,6 @@
 Sets of free pairs are rows of zeros and ones; loads, limits and rules are checked for all sets of one size at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

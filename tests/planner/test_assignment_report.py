@@ -1,7 +1,5 @@
 """The page of an assignment in the terminal and as a report: the same answer, tables like the file, and no name."""
 
-from __future__ import annotations
-
 import csv
 import random
 import re

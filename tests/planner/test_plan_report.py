@@ -1,7 +1,5 @@
 """Reports of plans: the numbers of the terminal and of the file, no names under codes, and good looks."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """A file to read."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """What tests of reading share: a download of HotCRP, rows as they are told, messages."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Several scores of a review and the confidence of its reviewer, in frames, in files, and in what tables become."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

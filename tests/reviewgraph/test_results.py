@@ -1,7 +1,5 @@
 """All results agree: a dictionary that is JSON, a data frame, one line, and pickling and copying without loss."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import json

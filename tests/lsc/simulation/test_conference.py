@@ -1,7 +1,5 @@
 """A conference that is made up: bids, conflicts, and scores for the assignment that comes of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``--best-effort``: what is written, said and verified where capacity is short."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Meta reviews are left out of reviews, and nobody is asked to review a paper that they meta-review."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable

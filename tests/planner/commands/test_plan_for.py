@@ -1,7 +1,5 @@
 """``plan --for``: levels, objectives, and what is printed of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What pages of plans propose runs as it stands, and what is seen first fits a terminal."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

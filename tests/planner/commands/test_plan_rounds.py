@@ -1,7 +1,5 @@
 """``plan --rounds`` at the command line: what an upload needs, and what does not fit."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

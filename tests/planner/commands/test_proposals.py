@@ -1,7 +1,5 @@
 """What a page proposes is typed as it is, and gives what it says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rules that differ among papers and conflicts by affiliation, from downloads to the verifier."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

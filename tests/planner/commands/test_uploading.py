@@ -1,7 +1,5 @@
 """``plan`` and ``assign`` write what conference systems take."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

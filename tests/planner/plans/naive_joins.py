@@ -1,7 +1,5 @@
 """Fewest joins by trying every tree of merges. Shares no code with the planner."""
 
-from __future__ import annotations
-
 from functools import cache
 
 

@@ -1,7 +1,5 @@
 """Plans by brute force: every set of allowed pairs, smallest first. Shares no code with the planner."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations
 from math import comb

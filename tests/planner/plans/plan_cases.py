@@ -1,7 +1,5 @@
 """Planning instances that aim at what breaks: tight loads, conflicts, single-review and emergency reviewers."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st

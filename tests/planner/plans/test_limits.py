@@ -1,7 +1,5 @@
 """Searches look at the clock: whenever it is over, or Ctrl-C comes, what is known by then is handed out and holds."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

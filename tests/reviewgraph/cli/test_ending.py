@@ -1,7 +1,5 @@
 """How commands end before their end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

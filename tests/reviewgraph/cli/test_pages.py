@@ -1,7 +1,5 @@
 """Pages of all commands fit the terminal, and nothing in a label steers it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

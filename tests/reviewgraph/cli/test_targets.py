@@ -1,7 +1,5 @@
 """What a command reads is never what it writes, and a failure of the program is no missed level."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

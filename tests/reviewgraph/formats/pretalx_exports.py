@@ -1,7 +1,5 @@
 """What the exports of a real pretalx have to be read as: what its database holds beside them in ``truth.json``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

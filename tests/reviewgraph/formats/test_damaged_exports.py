@@ -1,7 +1,5 @@
 """What is wrong with an export is said where it is wrong."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from reviewgraph.formats.values import parse_moment

@@ -1,7 +1,5 @@
 """Delimited text: the delimiter, the header, quotes."""
 
-from __future__ import annotations
-
 from reviewgraph import read_reviews
 from tests.reviewgraph.reading_cases import refused, rows
 

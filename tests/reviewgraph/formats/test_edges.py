@@ -1,7 +1,5 @@
 """The smallest and oddest exports of every format: what they say, or one message."""
 
-from __future__ import annotations
-
 import codecs
 
 import pytest

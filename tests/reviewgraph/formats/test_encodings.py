@@ -1,7 +1,5 @@
 """From a path to text."""
 
-from __future__ import annotations
-
 import pytest
 
 from reviewgraph import InputError, read_reviews

@@ -1,7 +1,5 @@
 """Large files and Parquet: what DuckDB reads is what is read line by line."""
 
-from __future__ import annotations
-
 import csv
 import io
 import subprocess

@@ -1,7 +1,5 @@
 """Every export as its system writes it is read without a word about its format."""
 
-from __future__ import annotations
-
 import pytest
 
 from reviewgraph import read_reviews

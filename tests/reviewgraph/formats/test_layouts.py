@@ -1,7 +1,5 @@
 """Tables as people lay them out: titles, two header rows, merged cells, a sheet per judge, JSON, pairs."""
 
-from __future__ import annotations
-
 import io
 import random
 

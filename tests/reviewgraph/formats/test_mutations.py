@@ -1,7 +1,5 @@
 """Exports that are damaged: the reviews that are left, or one message, and never another score."""
 
-from __future__ import annotations
-
 import io
 import random
 import zipfile

@@ -1,7 +1,5 @@
 """Real exports of two versions of pretalx are read as their databases are; what looks like them is left alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Side files in the forms that people write: flags, several people in a cell, nobody, and matrices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

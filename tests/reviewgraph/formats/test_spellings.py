@@ -1,7 +1,5 @@
 """Labels that people take for one are never silently two: addresses are joined, others are asked about."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is asked, said and refused of systems' files, and what the files beside the reviews serve for."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from pathlib import Path

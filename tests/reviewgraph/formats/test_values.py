@@ -1,7 +1,5 @@
 """What a cell means."""
 
-from __future__ import annotations
-
 import pytest
 
 from reviewgraph import InputError, read_reviews

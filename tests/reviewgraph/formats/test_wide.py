@@ -1,7 +1,5 @@
 """Tables with a column for each reviewer or each paper."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Probabilities of keeping a level, where they are known, and what the command says of losses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pages: what is seen first, details on request, colours, nouns, and the same words in every form."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

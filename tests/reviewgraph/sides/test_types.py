@@ -1,7 +1,5 @@
 """The same side tables in other types: the answers are the same, or it is said what does not match."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Answers of the posterior: what their numbers and files tell, and what only a second run of the command does."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

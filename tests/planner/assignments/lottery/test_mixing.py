@@ -1,7 +1,5 @@
 """Lotteries at a level: what is published holds in exact arithmetic, and every assignment of a list is at the level."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Rules that differ among papers, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from planner import AtLeast, AtMost, assign

@@ -1,7 +1,5 @@
 """Pairs forced in the programme: what changes, what is freed, and that rules hold throughout."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import coo_array

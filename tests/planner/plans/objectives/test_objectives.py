@@ -1,7 +1,5 @@
 """What reviews are worth, and the choice of them, against integrals and enumeration."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reviews in rounds: the kernel against plain loops and enumeration, and processes played to their end."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The kernels of the cascade against what they say of themselves, checked by sets."""
 
-from __future__ import annotations
-
 from collections import Counter
 from unittest import mock
 

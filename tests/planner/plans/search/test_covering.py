@@ -1,7 +1,5 @@
 """Reviews that items are short of, where not all allowed pairs can be listed."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Plans that survive any one reviewer or review."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

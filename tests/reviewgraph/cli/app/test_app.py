@@ -1,7 +1,5 @@
 """The page without a browser: who may use it, what files are taken for, and the commands that it runs."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import io
