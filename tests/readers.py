@@ -162,11 +162,7 @@ def _plain() -> list[Case]:
     ]
     people = sorted({who for who, _ in PAIRS})
     cases += [
-        Case(
-            f"side, {kind}",
-            "people.csv",
-            as_csv(["reviewer", name], [[who, 1] for who in people]),
-        )
+        Case(f"side, {kind}", "people.csv", as_csv(["reviewer", name], [[who, 1] for who in people]))
         for kind, name in second.items()
     ]
     roster = as_csv(

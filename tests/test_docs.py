@@ -48,11 +48,7 @@ READ = {
     "data.md": {"scores.csv": "reviewer,paper,OveMer,RevExp\nann,1,4,2\nbob,1,3,1\n"},
 }
 #: What is too large, or elsewhere, for a test, and what stands for it.
-INSTEAD = {
-    'backend="dask"': 'backend="sequential"',
-    "trials=20": "trials=1",
-    'EXPERIMENTS["table1"]': "small",
-}
+INSTEAD = {'backend="dask"': 'backend="sequential"', "trials=20": "trials=1", 'EXPERIMENTS["table1"]': "small"}
 
 #: Pages that play through many rounds, or run experiments, do so at night. Whether what they call exists is tested
 #: every day, see below.

@@ -218,13 +218,7 @@ def test_an_assignment_comes_back_as_the_previous_one_and_the_first_phase(kind: 
 @pytest.mark.parametrize(
     "module",
     [
-        *(
-            "reviewgraph",
-            "planner",
-            "lsc",
-            "reviewgraph.graph.components",
-            "reviewgraph.graph.precision",
-        ),
+        *("reviewgraph", "planner", "lsc", "reviewgraph.graph.components", "reviewgraph.graph.precision"),
         *("lsc.programs", "lsc.seriation", "lsc.baselines", "lsc.pages.page"),
     ],
 )

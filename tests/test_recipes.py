@@ -142,10 +142,7 @@ def tables() -> dict[str, str]:
     notes = zip("aabbccdd", "12123434", "35472638", strict=True)
     alone = ["ann,p,1", "ann,q,2", "bob,p,3", "bob,q,1", "cleo,p,2", "cleo,q,3"]
     rows = {
-        "double.csv": (
-            "reviewer,item,score",
-            [*alone, "bob,r,2"],
-        ),
+        "double.csv": ("reviewer,item,score", [*alone, "bob,r,2"]),
         "apart.csv": ("reviewer,item", ["ann,p", "ann,q", "bob,r", "bob,s"]),
         "items.csv": ("item", list("pqrst")),
         "papers.csv": ("item", list("pqrs")),

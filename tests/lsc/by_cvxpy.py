@@ -24,12 +24,7 @@ def calibrate(reviews: Reviews, *arguments: Any, **options: Any) -> lsc.Calibrat
         return lsc.calibrate(reviews, *arguments, **options)
 
 
-def minimise(
-    programme: Programme,
-    *,
-    tolerance: float = 1e-10,
-    max_iterations: int = 200,
-) -> Minimiser:
+def minimise(programme: Programme, *, tolerance: float = 1e-10, max_iterations: int = 200) -> Minimiser:
     """Solve a programme with CVXPY and Clarabel; if the minimiser is not unique, any of them is returned."""
     scaled, units = in_units(programme)
     stated = state(scaled)

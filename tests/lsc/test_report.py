@@ -115,9 +115,7 @@ def test_a_title_that_is_a_script_stays_text() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options",
-    sampled([*OPTIONS, ("--select", "5", "--explain", "Label-1-Xw")], TELLING),
-    ids=" ".join,
+    "options", sampled([*OPTIONS, ("--select", "5", "--explain", "Label-1-Xw")], TELLING), ids=" ".join
 )
 def test_anonymous_reports_hold_no_name(options: tuple[str, ...]) -> None:
     html, printed = report("--anonymous", *options)

@@ -141,11 +141,7 @@ def test_the_map_links_the_groups_of_reviewers_to_those_of_their_papers() -> Non
     codes = np.array([(table.reviewers.index(j), table.items.index(i)) for j, i in pairs])
     drawn = map_of(structure, codes)
     shared = len(drawn.names) + list(drawn.papers).index("p2")
-    assert drawn.extra.tolist() == [
-        [where["r4"], where["r0"]],
-        [where["r2"], where["r4"]],
-        [where["r4"], shared],
-    ]
+    assert drawn.extra.tolist() == [[where["r4"], where["r0"]], [where["r2"], where["r4"]], [where["r4"], shared]]
 
 
 def test_a_title_that_is_a_script_stays_text() -> None:

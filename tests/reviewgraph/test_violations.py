@@ -40,10 +40,7 @@ def test_a_check_says_what_a_chair_checks() -> None:
     assert re.search(r"^  Short +1: p1 has 2 of 3$", found.stdout, re.M)
     assert json.loads(run("check", "reviews.csv", *words, "--json").stdout)["violations"] == {
         "conflicts": [{"reviewer": "bob", "item": "p1"}, {"reviewer": "cleo", "item": "p3"}],
-        "over_load": [
-            {"reviewer": "ann", "reviews": 2, "load": 1},
-            {"reviewer": "bob", "reviews": 3, "load": 2},
-        ],
+        "over_load": [{"reviewer": "ann", "reviews": 2, "load": 1}, {"reviewer": "bob", "reviews": 3, "load": 2}],
         "short": [{"item": "p1", "reviews": 2, "demand": 3}],
     }
     assert "violations" not in json.loads(run("check", "reviews.csv", "--json").stdout)

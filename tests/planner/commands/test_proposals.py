@@ -37,11 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         # The demands can be met, the level cannot.
         ("--conflicts tracks.csv --demand 2", "--target none", "Demands and loads can be met, but not the level"),
-        (
-            "--conflicts tracks.csv --demand 2 --target survives-reviewer",
-            "--target none",
-            "cover 4 of 8 papers",
-        ),
+        ("--conflicts tracks.csv --demand 2 --target survives-reviewer", "--target none", "cover 4 of 8 papers"),
         ("--conflicts tracks.csv --demand 2 --target connected", "--target none", "(target connected)"),
         ("--conflicts tracks.csv --demand 2 --max-probability 0.9", "--target none", "(target double)"),
         ("--conflicts tracks.csv --demand 2 --at-most institution=1", "--target none", "(target double)"),

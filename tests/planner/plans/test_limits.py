@@ -48,9 +48,7 @@ def clock_of(looks: int, *, ctrl_c: bool) -> type[Clock]:
     ),
 )
 @pytest.mark.parametrize(
-    "options",
-    [{"spare": 1}, {"spare": 2, "n": 2}, {"min_reviews": 4, "spare": 2}],
-    ids=["", "budget", "needs"],
+    "options", [{"spare": 1}, {"spare": 2, "n": 2}, {"min_reviews": 4, "spare": 2}], ids=["", "budget", "needs"]
 )
 def test_a_plan_that_was_stopped_holds(
     monkeypatch: pytest.MonkeyPatch, target: str, options: dict[str, Any], ctrl_c: bool

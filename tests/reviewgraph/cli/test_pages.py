@@ -25,14 +25,7 @@ COMMANDS = {
     "check": ("check", "reviews.csv", "--require", "survives-reviewer"),
     "check of a part": ("check", "reviews.csv", "planned.csv", "--missing", "0.1", "--no-fragile"),
     "plan": ("plan", "reviews.csv"),
-    "plan against losses": (
-        "plan",
-        "reviews.csv",
-        "--target",
-        "survives-reviewer",
-        "--time-limit",
-        "2",
-    ),
+    "plan against losses": ("plan", "reviews.csv", "--target", "survives-reviewer", "--time-limit", "2"),
     "plan with costs and gains": (
         *("plan", "reviews.csv", "--affinity", "affinity.csv", "--target", "double", "--for", "decision"),
         *("--select", "3"),

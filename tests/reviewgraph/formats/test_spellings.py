@@ -222,10 +222,7 @@ NULLS = [None, np.nan, float("nan"), pd.NA, pd.NaT, "", " ", "\u200b"]
 def test_null_labels_are_refused_with_their_row(null: Any) -> None:
     rows = [("a", "p", 1.0), (null, "p", 2.0), (null, "p", 3.0)]
     frame = pd.DataFrame({"reviewer": pd.Series([who for who, _, _ in rows], dtype=object), "paper": "p", "score": 1.0})
-    for build in (
-        lambda: Reviews(rows),
-        lambda: Reviews(frame),
-    ):
+    for build in (lambda: Reviews(rows), lambda: Reviews(frame)):
         with pytest.raises(
             InputError, match=r"expected one reviewer in .* in row 1|row 1: the reviewer is (null|empty)"
         ):

@@ -17,8 +17,7 @@ def planned(**options):
 
 
 @pytest.mark.parametrize(
-    "barred",
-    [BARRED, pd.DataFrame(BARRED, columns=["reviewer", "paper"]).astype(float), np.array(BARRED)],
+    "barred", [BARRED, pd.DataFrame(BARRED, columns=["reviewer", "paper"]).astype(float), np.array(BARRED)]
 )
 def test_conflicts_hold_whatever_they_come_as(barred):
     assert planned(conflicts=barred) == planned(conflicts=BARRED)
