@@ -63,10 +63,9 @@ every_command = pytest.mark.parametrize("name", COMMANDS)
     sampled([page for page in BLOCKS if BLOCKS[page]], BY_DAY),
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
-def test_blocks_of_python_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_python_run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in READ.get(page.name, {}).items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+        (folder / name).write_text(text, encoding="utf-8")
     openreview = mock.MagicMock()
     monkeypatch.setitem(sys.modules, "openreview", openreview)
     monkeypatch.setitem(sys.modules, "openreview.api", openreview.api)

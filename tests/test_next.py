@@ -4,10 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
-from tests.pages import all_offered
+from tests.pages import all_offered, run
 from tests.printed import ROOT
 from tests.trials import sampled
 
@@ -62,10 +60,6 @@ SMALL = {
 OF_ANYBODY = (("check",), ("plan",), ("calibrate",), ("calibrate", "--select", "1"))
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
-
-
 def follow(words: tuple[str, ...]) -> int:
     """Run a command and what it and its successors propose; return how many proposals ran."""
     done = run(*words)
@@ -102,8 +96,7 @@ def test_what_is_proposed_to_chairs_runs(
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_what_is_proposed_for_small_tables_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_proposed_for_small_tables_runs(name: str, folder: Path) -> None:
     Path("my table.csv").write_text(SMALL[name])
     proposed = 0
     for command, *options in OF_ANYBODY:
@@ -136,10 +129,7 @@ TRACKS = "item,reviewer\n" + "".join(f"p{i},r{j}\n" for i in range(8) for j in r
         ("--reviewers", "people.csv", "--to", "mail", "-o", "letters.csv"),
     ],
 )
-def test_what_is_proposed_for_small_assignments_runs(
-    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_proposed_for_small_assignments_runs(options: tuple[str, ...], folder: Path) -> None:
     for name, text in {"papers.csv": PAPERS, "people.csv": PEOPLE, "bids.csv": BIDS, "tracks.csv": TRACKS}.items():
         Path(name).write_text(text)
     if not options:
@@ -154,8 +144,7 @@ def test_what_is_proposed_for_small_assignments_runs(
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the public tables are not here")
 @pytest.mark.parametrize("name", ["aibs_grants", "auckland", "nih_r01", "skating_2018", "strictly", "vqeg_525_high"])
-def test_what_is_proposed_for_public_tables_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_proposed_for_public_tables_runs(name: str, folder: Path) -> None:
     shutil.copy(DATA / name / "scores.csv", "scores.csv")
     for command, *options in (("check",), ("plan",), ("calibrate",), ("calibrate", "--select", "10%")):
         follow((command, "scores.csv", *options))

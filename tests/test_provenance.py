@@ -26,6 +26,8 @@ from reviewgraph.cli import main
 from tests.reviewgraph.formats.exports import EVERY, as_csv, as_xlsx, as_zip
 from tests.trials import NIGHTLY
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 HEAD = ["reviewer", "paper", "score"]
 DRAW = random.Random(5)
 #: Reviews in one piece, one of them without a score.
@@ -96,12 +98,6 @@ def run(*words: str) -> Result:
 def files(*words: str) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = json.loads(run(*words, "--json").stdout)["files"]
     return entries
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("kind", ["csv", "workbook", "archive", "folder", "pipe"])

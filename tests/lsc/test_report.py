@@ -18,12 +18,11 @@ pytestmark = pytest.mark.usefixtures("infer_once")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     write("r.csv", calibratable())
     known = {12: 2, 13: 3, 14: 5, 15: 5.5, 16: 1, 17: 2}  # rise with the scores
     Path("known.csv").write_text("item,quality\n" + "".join(f"Label-{i}-Xw,{value}\n" for i, value in known.items()))
-    return tmp_path
+    return folder
 
 
 def calibratable() -> list[list[str]]:

@@ -30,8 +30,7 @@ every_run = pytest.mark.parametrize("options", RUNS, ids=" ".join)
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     draw = random.Random(2)
     with Path("papers.csv").open("w", newline="") as file:

@@ -3,14 +3,12 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import planner
 from reviewgraph import Reviews, check
-from reviewgraph.cli import main
 from reviewgraph.graph import LabelWarning
 from reviewgraph.io import without_gone
-from tests.pages import offered
+from tests.pages import offered, run
 
 TABLE = "reviewer,paper,score\nann,p1,1\nann,p2,\nbob,p1,2\nbob,p2,\nbob,p3,\ncleo,p3,4\n"
 REVIEWS = Reviews(
@@ -19,16 +17,11 @@ REVIEWS = Reviews(
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     Path("reviews.csv").write_text(TABLE)
     Path("conflicts.csv").write_text("paper,reviewer\np1,bob\np3,ann\np3,cleo\n")
     Path("people.csv").write_text("reviewer,load\nann,1\nbob,\ncleo,4\n")
     Path("papers.csv").write_text("paper,demand\np1,3\np2,\np3,1\n")
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, [*words], catch_exceptions=False)
 
 
 def test_a_check_says_what_a_chair_checks() -> None:

@@ -284,11 +284,8 @@ def test_an_account_sums_to_the_quality(direction: list[str], tmp_path: Path) ->
     ids=" ".join,
 )
 @pytest.mark.parametrize("rows", [NOISY, APART], ids=["noisy", "apart"])
-def test_what_is_proposed_next_runs(
-    rows: list[tuple[str, str, object]], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    table(tmp_path, rows)
+def test_what_is_proposed_next_runs(rows: list[tuple[str, str, object]], words: list[str], folder: Path) -> None:
+    table(folder, rows)
     done = run("reviews.csv", *words)
     announced = done.stdout.startswith("NO ORDER OF ALL") and "--select" in words
     assert done.exit_code == announced, done.output
@@ -299,13 +296,10 @@ def test_what_is_proposed_next_runs(
         assert following.exit_code == refused, following.output
 
 
-def test_a_plan_for_scores_of_hotcrp_knows_the_assignments_beside_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = Path(__file__).parents[3] / "tests" / "hotcrp" / "exports" / "3.4" / "stage2"
+def test_a_plan_for_scores_of_hotcrp_knows_the_assignments_beside_them(folder: Path) -> None:
+    exports = Path(__file__).parents[3] / "tests" / "hotcrp" / "exports" / "3.4" / "stage2"
     for name in ("scores", "data", "pcassignments", "pcconflicts"):
-        shutil.copy(folder / f"labconf-{name}.csv", tmp_path)
+        shutil.copy(exports / f"labconf-{name}.csv", folder)
     done = run("labconf-scores.csv", "--items", "labconf-data.csv")
     [command] = all_offered(done.stdout)
     assert command[:3] == ["plan", "labconf-scores.csv", "labconf-pcassignments.csv"]
@@ -322,11 +316,10 @@ def test_a_direction_that_nobody_stated_is_a_warning(words: list[str], guessed: 
 
 @pytest.mark.parametrize("words", [[], ["--select", "3"], ["--method", "lsc"], ["--explain", "p3"]], ids=" ".join)
 def test_a_screen_has_at_most_24_lines_of_80_columns(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    table(tmp_path, NOISY)
+    table(folder, NOISY)
     lines = run("reviews.csv", *words).stdout.splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80

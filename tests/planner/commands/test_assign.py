@@ -11,13 +11,12 @@ from tests.pages import offered
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "items.csv").write_text("item,demand\n" + "".join(f"p{i},\n" for i in range(12)))
-    (tmp_path / "reviewers.csv").write_text("reviewer,load\n" + "".join(f"r{j},\n" for j in range(10)))
+def folder(folder):
+    (folder / "items.csv").write_text("item,demand\n" + "".join(f"p{i},\n" for i in range(12)))
+    (folder / "reviewers.csv").write_text("reviewer,load\n" + "".join(f"r{j},\n" for j in range(10)))
     rows = [f"p{i},r{j},{((7 * i + 3 * j) % 11) / 10}\n" for i in range(12) for j in range(10)]
-    (tmp_path / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
-    return tmp_path
+    (folder / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
+    return folder
 
 
 BASE = ["--items", "items.csv", "--reviewers", "reviewers.csv"]

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
+from tests.pages import run
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 # connected, doubly connected, degrees of freedom; by the scores: components, largest cover
@@ -23,16 +22,6 @@ FIGURES = {
     "vqeg_525_high": (1, 1, 0),
 }
 TABLE = "reviewer,paper,score\nann,p1,3\nann,p2,5\nbob,p1,2\nbob,p2,8\nbob,p3,4\n"
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.slow

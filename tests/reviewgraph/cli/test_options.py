@@ -20,12 +20,11 @@ def show(reviews, as_json):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run(folder):
 
     def run(*args, **files):
         for name, content in files.items():
-            (tmp_path / f"{name}.csv").write_text(content)
+            (folder / f"{name}.csv").write_text(content)
         return CliRunner().invoke(show, list(args))
 
     return run
@@ -95,10 +94,9 @@ def test_a_column_that_no_file_has_is_refused(tmp_path, command):
     assert CliRunner().invoke(main, [command, str(reviews), "--columns", "score=mark"]).exit_code == 0
 
 
-def test_a_conference_file_is_no_longer_read_and_that_is_said(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text("reviewer,item\na,1\nb,1\n")
-    (tmp_path / "conference.toml").write_text("[rules]\nload = 0\n")
+def test_a_conference_file_is_no_longer_read_and_that_is_said(folder):
+    (folder / "t.csv").write_text("reviewer,item\na,1\nb,1\n")
+    (folder / "conference.toml").write_text("[rules]\nload = 0\n")
     done = CliRunner().invoke(main, ["check", "t.csv"])
     assert (done.exit_code, "Over load" in done.stdout) == (0, False)
     said = "conference.toml is no longer read: give its options on the command line"

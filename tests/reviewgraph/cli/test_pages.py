@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from reviewgraph._base.text import HIDDEN, columns
-from reviewgraph.cli import main
+from tests.pages import run
 
 #: A label that clears the screen, one that turns the direction of writing, one of wide characters, and a long one.
 NAMES = [
@@ -45,8 +44,7 @@ COMMANDS = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     papers = [f"p{n}" for n in range(1, 11)]
     # A ring: each reviewer shares one paper with the next.
     pairs = [(who, papers[(2 * n + more) % 10]) for n, who in enumerate(NAMES) for more in range(3)]
@@ -57,10 +55,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("people.csv").write_text("reviewer\n" + "".join(f"{who}\n" for who in NAMES), "utf-8")
     affinity = [f"{paper},{who},{0.1 * (n % 9):.1f}" for n, paper in enumerate(papers) for who in NAMES]
     Path("affinity.csv").write_text("\n".join(["item,reviewer,affinity", *affinity, ""]), "utf-8")
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, words)
 
 
 @pytest.mark.usefixtures("folder")

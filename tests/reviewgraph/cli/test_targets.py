@@ -13,13 +13,12 @@ PAIRS = "reviewer,paper\nann,p3\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     Path("d.csv").write_text(TABLE, "utf-8")
     Path("c.csv").write_text(PAIRS, "utf-8")
     Path("link.csv").symlink_to("d.csv")
     os.link("d.csv", "hard.csv")
-    return tmp_path
+    return folder
 
 
 @pytest.mark.usefixtures("folder")

@@ -6,11 +6,9 @@ from reviewgraph.formats.side import Item, Reviewer
 
 
 @pytest.fixture
-def write(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
+def write(folder):
     def write(content, name="side.csv"):
-        (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+        (folder / name).write_text(content, encoding="utf-8", newline="")
         return name
 
     return write

@@ -14,9 +14,8 @@ PEOPLE, PAPERS = ["Alba", "Bryn", "Cleo"], ["1", "2", "3"]
 
 
 @pytest.fixture
-def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, list[str]]]:
+def read(folder: Path) -> Callable[..., tuple[Any, list[str]]]:
     """Return what a reader makes of a text, beside reviewers and papers that are known, and its notes."""
-    monkeypatch.chdir(tmp_path)
 
     def read(text: str, reader: Any = side.read_conflicts, known: bool = True, **options: Any) -> Any:
         notes: list[str] = []

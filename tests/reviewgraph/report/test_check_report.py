@@ -4,17 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
+from tests.pages import run
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 
 PREFERENCES = "paper,title,given_name,family_name,email,conflict,preference,expertise,topic_score"
 SCRIPT = "</script><script>alert('&')</script><img src=x onerror=alert(1)>"
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
 
 
 def rows(papers: int = 40, reviewers: int = 14, seed: int = 3) -> list[list[str]]:
@@ -34,10 +29,9 @@ def write(path: str, table: list[list[str]]) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     write("r.csv", rows())
-    return tmp_path
+    return folder
 
 
 def report(*options: str, command: str = "check", table: str = "r.csv") -> tuple[str, str]:

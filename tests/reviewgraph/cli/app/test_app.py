@@ -322,9 +322,7 @@ def test_a_bad_value_is_one_message_at_its_field(client: Any, guard: Guard) -> N
 
 
 @pytest.mark.slow
-def test_the_command_of_a_step_does_the_same_in_a_terminal(
-    client: Any, guard: Guard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_a_step_does_the_same_in_a_terminal(client: Any, guard: Guard, folder: Path) -> None:
     papers = "paper,title\n" + "".join(f"p{i},A\n" for i in range(7))
     files = {"my r.csv": REVIEWS, "papers.csv": papers, "conflicts.csv": "paper,reviewer\np0,r3\n"}
     posted(client, guard, *files.items())
@@ -336,11 +334,10 @@ def test_the_command_of_a_step_does_the_same_in_a_terminal(
     given = {name: client.get(f"/{guard.token}/download/{name}").content for name in ("reviewgraph-plan.xlsx",)}
     given["json"] = client.get(f"/{guard.token}/download/reviewgraph-plan.json").content
     for name, text in files.items():
-        (tmp_path / name).write_text(text, "utf-8")
-    monkeypatch.chdir(tmp_path)
+        (folder / name).write_text(text, "utf-8")
     told = CliRunner().invoke(main, ["plan", *shlex.split(line)])
     assert (told.exit_code, told.stdout_bytes) == (0, given["json"])
-    assert (tmp_path / "reviewgraph-plan.xlsx").read_bytes() == given["reviewgraph-plan.xlsx"]
+    assert (folder / "reviewgraph-plan.xlsx").read_bytes() == given["reviewgraph-plan.xlsx"]
 
 
 @pytest.mark.slow
