@@ -13,6 +13,7 @@ from reviewgraph._base import Clock, InputError
 from tests.oracles.assignments import any_market
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import told
+from tests.reviewgraph.reading_cases import labelled
 from tests.trials import sampled, trials
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
@@ -20,8 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
 
 
 def pairs_of(result):
-    table = result.reviews
-    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+    return labelled(result.reviews)
 
 
 @pytest.mark.parametrize("seed", range(trials(8)))
