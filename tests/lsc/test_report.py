@@ -42,9 +42,9 @@ def hash_of(text: str) -> int:
 MADE: dict[tuple[bytes, tuple[str, ...]], tuple[str, str]] = {}
 
 
-def report(*options: str, anew: bool = False) -> tuple[str, str]:
+def report(*options: str) -> tuple[str, str]:
     key = Path("r.csv").read_bytes(), options
-    if "-o" in options or anew or key not in MADE:
+    if "-o" in options or key not in MADE:
         MADE[key] = made(*options)
     html, _ = MADE[key]
     Path("out.html").write_text(html, encoding="utf-8", newline="")

@@ -28,19 +28,8 @@ def folder(folder: Path) -> None:
 
 
 def test_people_from_the_files_of_an_assignment() -> None:
-    words = (
-        "--affinity",
-        "affinity.csv",
-        "--reviewers",
-        "people.csv",
-        "--at-most",
-        "institution=1",
-        "--min-reviews",
-        "2",
-        "-o",
-        "plan.csv",
-    )
-    found = run_plan(*words)
+    words = "--affinity affinity.csv --reviewers people.csv --at-most institution=1 --min-reviews 2 -o plan.csv"
+    found = run_plan(*words.split())
     assert found.exit_code == 0, found.stderr
     assert "people.csv: 1 of 4 reviewers is not in the reviews; left out (reviewer 'dan')" in found.stderr
     assert "affinity.csv: 1 of 6 pairs names a reviewer or paper that is not in the reviews; left out" in found.stderr

@@ -1,13 +1,18 @@
-"""Reviews that items are short of, where not all allowed pairs can be listed."""
+"""Reviews that items are short of, where not all allowed pairs can be listed, and cuts of the integer programme."""
 
 from unittest import mock
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner._plans import covering
 from planner._plans.constraints import no_pairs
-from planner._plans.task import Task, few_short_pairs, new_task, short_pairs
+from planner._plans.targets.double import DoubleOracle
+from planner._plans.task import Cut, Task, few_short_pairs, new_task, short_pairs
+from planner.errors import InternalError
+from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from tests.planner.plans.plan_cases import Case, cases, constrained
 from tests.trials import examples
@@ -43,3 +48,12 @@ def test_a_cover_of_some_pairs_holds_and_claims_nothing(case: Case, least: int) 
         assert whole.pairs is not None
         assert len(found.pairs) >= len(whole.pairs)
         assert task.constraints.people.needs(task.table(found.pairs)).total == 0
+
+
+def test_a_cut_that_comes_again_is_refused() -> None:
+    task = new_task(constrained(Reviews([(j, (j, k)) for j in range(3) for k in range(3)])), 64)
+    master = covering.Master(DoubleOracle(task, np.random.default_rng(0)))
+    master.oracle.cuts = lambda pairs: iter([Cut(np.ones(len(master.pairs), np.int64), 1)])  # type: ignore[method-assign]
+    master.cut(no_pairs())
+    with pytest.raises(InternalError, match="no cut forbids 0 reviews that miss the target"):
+        master.cut(no_pairs())
