@@ -10,22 +10,18 @@ from hypothesis import strategies as st
 from planner._plans import covering
 from planner._plans.constraints import no_pairs
 from planner._plans.targets.double import DoubleOracle
-from planner._plans.task import Cut, Task, few_short_pairs, new_task, short_pairs
+from planner._plans.task import Cut, few_short_pairs, new_task, short_pairs
 from planner.errors import InternalError
 from reviewgraph import Reviews
 from reviewgraph._base import Clock
-from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.planner.plans.plan_cases import Case, cases, constrained, task_of
 from tests.trials import examples
-
-
-def task_of(case: Case, least: int) -> Task:
-    return new_task(constrained(case.reviews, **{**case.options, "min_reviews": least}), 64)
 
 
 @given(cases(), st.integers(1, 4), st.integers(1, 9))
 @examples(40)
 def test_some_pairs_are_among_all_and_all_where_many_are_asked_for(case: Case, least: int, few: int) -> None:
-    task = task_of(case, least)
+    task = task_of(case, min_reviews=least)
     every, some = map(set, (map(tuple, short_pairs(task).tolist()), map(tuple, few_short_pairs(task, few).tolist())))
     assert some <= every
     for i in {i for _, i in every}:
@@ -39,7 +35,7 @@ def test_some_pairs_are_among_all_and_all_where_many_are_asked_for(case: Case, l
 @given(cases(), st.integers(1, 3))
 @examples(20)
 def test_a_cover_of_some_pairs_holds_and_claims_nothing(case: Case, least: int) -> None:
-    task = task_of(case, least)
+    task = task_of(case, min_reviews=least)
     whole = covering.cover(task, no_pairs(), Clock(5.0))
     with mock.patch.multiple(covering, ALL_UP_TO=0, LISTED_UP_TO=0):
         found = covering.cover(task, no_pairs(), Clock(5.0))
