@@ -1,7 +1,5 @@
 """What the product makes of a table whose truth is known: right, noted, asked, or wrong."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -6,8 +6,6 @@ what, with which score. Where it has no matter it is clean: nothing is to be ask
 tests.audit_tables --show`` judges all, and prints what is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

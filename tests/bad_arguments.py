@@ -5,8 +5,6 @@ answer, or an error of the package, is fine; whatever else is raised is a findin
 nor tells which share of its work is done.
 """
 
-from __future__ import annotations
-
 import inspect
 import signal
 import sys

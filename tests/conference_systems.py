@@ -3,8 +3,6 @@
 All hold the same conference, whose reviews fall into many groups. What a system would refuse is an error here.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Damages to files, of text and of everything else: functions of the bytes and of what draws."""
 
-from __future__ import annotations
-
 import io
 import json
 import random
@@ -15,20 +13,7 @@ from tests.reviewgraph.formats.exports import as_zip
 Damage = Callable[[bytes, random.Random], bytes]
 
 JUNK = [
-    b"\0",
-    b'"',
-    b"<",
-    b"&x;",
-    b"{[",
-    b"]}",
-    b",,,",
-    b"\n\n",
-    b"\xff\xfe",
-    b"=1+1",
-    b"null",
-    b"NaN",
-    b"1e999",
-    b"\r",
+    *(b"\0", b'"', b"<", b"&x;", b"{[", b"]}", b",,,", b"\n\n", b"\xff\xfe", b"=1+1", b"null", b"NaN", b"1e999", b"\r"),
 ]
 #: Values that JSON may have anywhere.
 VALUES: list[Any] = [

@@ -7,8 +7,6 @@ again. Findings are kept in a folder (``--keep``); mended, they belong into test
 with every reader.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import contextlib

@@ -1,7 +1,5 @@
 """A clock for tests that counts looks, not seconds."""
 
-from __future__ import annotations
-
 from reviewgraph._base import Clock
 
 

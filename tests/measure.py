@@ -4,8 +4,6 @@ A row is a folder of modules (a room), a package, all of them, or a folder named
 folders ``tests`` are left out. Figures of style are per 100 lines of code.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import sys

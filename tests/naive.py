@@ -1,7 +1,5 @@
 """Slow, obvious versions of what the kernels do: tests compare with them and with nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 

@@ -6,8 +6,6 @@ transcript (commands, stdout, stderr, exit status) and the files that the comman
 versions and notes on the time that passed are normalised, nothing else.
 """
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

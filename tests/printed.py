@@ -3,8 +3,6 @@
 ``python -m tests.printed`` writes the consoles of all pages anew.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Callable
@@ -28,21 +26,9 @@ COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )?(?:\S*/)?(?:reviewgraph|python3?|ruff|sp
 
 #: What commands contain that no test runs here, as they install, take minutes, or serve until they are stopped.
 ELSEWHERE = (
-    "-m pip install",
-    "-m pytest",
-    "reviewgraph._build",
-    "tests.benchmarks",
-    "tests.fuzz_readers",
-    "tests.outputs",
-    "tests.measure",
-    "tests.printed",
-    "tests.oracles",
-    "tests.audit_tables",
-    "tests.bad_arguments",
-    "ruff check",
-    "reproduce table1",
-    "reproduce all",
-    "reviewgraph app",
+    *("-m pip install", "-m pytest", "reviewgraph._build", "tests.benchmarks", "tests.fuzz_readers", "tests.outputs"),
+    *("tests.measure", "tests.printed", "tests.oracles", "tests.audit_tables", "tests.bad_arguments", "ruff check"),
+    *("reproduce table1", "reproduce all", "reviewgraph app"),
 )
 
 

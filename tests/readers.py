@@ -1,7 +1,5 @@
 """Every reader of files that there is, whole files for each, and what it may do with any file: answer, or refuse."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import io
@@ -164,11 +162,7 @@ def _plain() -> list[Case]:
     ]
     people = sorted({who for who, _ in PAIRS})
     cases += [
-        Case(
-            f"side, {kind}",
-            "people.csv",
-            as_csv(["reviewer", name], [[who, 1] for who in people]),
-        )
+        Case(f"side, {kind}", "people.csv", as_csv(["reviewer", name], [[who, 1] for who in people]))
         for kind, name in second.items()
     ]
     roster = as_csv(

@@ -8,8 +8,6 @@ with the newest dependencies and with the lowest that ``pyproject.toml`` allows;
 failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -6,8 +6,6 @@ conflict bars, of the people who are meant; a plan other than that of the table 
 note counts, or not refused where nobody said whether they are one.
 """
 
-from __future__ import annotations
-
 import collections
 import json
 import re

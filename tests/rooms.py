@@ -5,8 +5,6 @@ A room is a folder or a module directly inside a package. A room may always impo
 anywhere in a module count, those for type checkers too.
 """
 
-from __future__ import annotations
-
 import ast
 import gc
 from functools import cache

@@ -1,7 +1,5 @@
 """Tables of reviews that aim at what breaks: ties, hubs, chains, singletons, disconnection, near misses."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews

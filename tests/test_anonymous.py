@@ -1,7 +1,5 @@
 """Reports under codes: no label, title, institution or author of any file stands in them, nor files and columns."""
 
-from __future__ import annotations
-
 import csv
 import random
 import re
@@ -40,9 +38,8 @@ def table(name: str, header: str, rows: list[tuple[object, ...]]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path(FOLDER).symlink_to(tmp_path, target_is_directory=True)
+def folder(folder: Path) -> Path:
+    Path(FOLDER).symlink_to(folder, target_is_directory=True)
     draw = random.Random(3)
     titled = dict(zip(PAPERS, TITLES, strict=True))
     # A piece of its own (the last paper), a reviewer of one paper, and groups that are linked to some extent.
@@ -73,7 +70,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table("authors.csv", "item,author", [(paper, (AUTHORS + PEOPLE[:3])[n % 8]) for n, paper in enumerate(PAPERS)])
     table("known.csv", "item,quality", [(paper, place) for place, paper in enumerate(PAPERS[:6])])
     table("weights.csv", "item,reviewer,weight", [(row[1], row[0], 0.5) for row in _joined(random.Random(3))[:5]])
-    return tmp_path
+    return folder
 
 
 def _joined(draw: random.Random) -> list[tuple[object, ...]]:

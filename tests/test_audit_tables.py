@@ -1,7 +1,5 @@
 """Tables as people have them, with a known truth: none is read silently wrong, and of clean ones nothing is asked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Part of the bad arguments to everything public, and whether all that is public is among them."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

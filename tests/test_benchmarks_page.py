@@ -1,7 +1,5 @@
 """The section on speed and size of the report: every row is in it, and one that was missed or not run says so."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.benchmarks import page

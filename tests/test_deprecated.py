@@ -1,7 +1,5 @@
 """Old names work for a release, say what they are called now, and are in no list of names."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the documentation shows is what the command does, and every command and option is documented."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
@@ -50,11 +48,7 @@ READ = {
     "data.md": {"scores.csv": "reviewer,paper,OveMer,RevExp\nann,1,4,2\nbob,1,3,1\n"},
 }
 #: What is too large, or elsewhere, for a test, and what stands for it.
-INSTEAD = {
-    'backend="dask"': 'backend="sequential"',
-    "trials=20": "trials=1",
-    'EXPERIMENTS["table1"]': "small",
-}
+INSTEAD = {'backend="dask"': 'backend="sequential"', "trials=20": "trials=1", 'EXPERIMENTS["table1"]': "small"}
 
 #: Pages that play through many rounds, or run experiments, do so at night. Whether what they call exists is tested
 #: every day, see below.
@@ -69,10 +63,9 @@ every_command = pytest.mark.parametrize("name", COMMANDS)
     sampled([page for page in BLOCKS if BLOCKS[page]], BY_DAY),
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
-def test_blocks_of_python_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_python_run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in READ.get(page.name, {}).items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+        (folder / name).write_text(text, encoding="utf-8")
     openreview = mock.MagicMock()
     monkeypatch.setitem(sys.modules, "openreview", openreview)
     monkeypatch.setitem(sys.modules, "openreview.api", openreview.api)

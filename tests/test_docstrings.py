@@ -4,8 +4,6 @@ Types are in hints alone, so that the codes about types in docstrings are left o
 the method above it is documented there, once; an error needs no example.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re
@@ -24,17 +22,7 @@ PACKAGES = ("reviewgraph", "planner", "lsc")
 CODES = {"GL08", "SS01", "PR01", "PR02", "PR03", "PR07", "RT01", "YD01", "EX01"}
 #: Methods of the library's own machinery, which users do not call: hooks of hypothesis classes and rules, and steps of
 #: an assignment.
-HOOKS = {
-    "draw_scores",
-    "equalities",
-    "inequalities",
-    "up_to",
-    "fault",
-    "terms",
-    "words",
-    "or_better",
-    "short_of",
-}
+HOOKS = {"draw_scores", "equalities", "inequalities", "up_to", "fault", "terms", "words", "or_better", "short_of"}
 
 
 def ours(thing: Any) -> bool:

@@ -1,7 +1,5 @@
 """Faults while files are written, in processes of their own, and what they once did."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -120,11 +118,7 @@ def test_who_is_deaf_to_interrupts_stays_so(monkeypatch: pytest.MonkeyPatch) -> 
         signal.signal(signal.SIGINT, before)
 
 
-def test_the_demo_in_a_folder_that_cannot_be_written_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-
+def test_the_demo_in_a_folder_that_cannot_be_written_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 

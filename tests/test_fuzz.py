@@ -1,7 +1,5 @@
 """A short run of damaged files through every reader, and all that ever failed once more."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Headers of kernels say what their modules do."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import os

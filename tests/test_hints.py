@@ -1,7 +1,5 @@
 """Every command that a page or a message offers can be typed, and every option that it names exists."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from importlib.resources import files
@@ -9,10 +7,9 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
-from tests.pages import offered
+from tests.pages import offered, run, run_line
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -83,16 +80,11 @@ REFUSED = [
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     for name, text in TABLES.items():
         Path(name).write_text(text, "utf-8")
     demo = (files("reviewgraph") / "cli" / "reviewgraph-demo.csv").read_text("utf-8")
     Path("large.csv").write_text(demo, "utf-8")
-
-
-def run(words: str) -> Result:
-    return CliRunner().invoke(main, shlex.split(words))
 
 
 def expect_options_of(command: str, text: str) -> None:
@@ -105,7 +97,7 @@ def expect_options_of(command: str, text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("words", PAGES)
 def test_what_a_page_offers_can_be_typed(words: str) -> None:
-    result = run(words)
+    result = run_line(words)
     assert result.exit_code in (0, 1), result.output
     expect_options_of(words.split()[0], result.output)
     if "--explain" not in words and "--lottery" not in words and "(infeasible)" not in result.stdout:
@@ -113,26 +105,26 @@ def test_what_a_page_offers_can_be_typed(words: str) -> None:
         assert again, result.stdout
         for name, text in TABLES.items():
             assert Path(name).read_text("utf-8") == text
-        follow = CliRunner().invoke(main, again)
+        follow = run(*again)
         assert follow.exit_code in (0, 1), f"{again}\n{follow.output}"
 
 
 @pytest.mark.parametrize("words", REFUSED)
 def test_refusals_name_options_that_there_are(words: str) -> None:
-    result = run(words)
+    result = run_line(words)
     assert result.exit_code == 2, result.output
     expect_options_of(words.split()[0], result.stderr)
     # What may be typed as it stands is typed.
     for way in re.findall(r"for example (--\S+)", result.stderr):
-        assert run(f"{words} {way}").exit_code != 2
+        assert run_line(f"{words} {way}").exit_code != 2
 
 
 def test_a_way_out_of_several_scores_works_as_printed() -> None:
     Path("scores.csv").write_text("reviewer,paper,rating,overall\nann,p1,1,2\nann,p2,2,1\n", "utf-8")
-    result = run("check scores.csv")
+    result = run_line("check scores.csv")
     assert result.exit_code == 2
     (way,) = re.findall(r"for example (--score \S+)", result.stderr)
-    assert run(f"check scores.csv {way}").exit_code == 0
+    assert run_line(f"check scores.csv {way}").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -148,17 +140,17 @@ def test_a_way_out_of_several_scores_works_as_printed() -> None:
     ],
 )
 def test_the_next_command_repeats_options_as_they_were_typed(words: str, repeated: str) -> None:
-    result = run(words)
+    result = run_line(words)
     assert result.exit_code in (0, 1), result.output
     assert sorted(offered(result.stdout)) == sorted(shlex.split(repeated))
 
 
 @pytest.mark.parametrize("words", ["check two.csv", "plan two.csv", f"{ASSIGN} --demand 2", "calibrate two.csv"])
 def test_a_table_is_not_written_to_a_file_of_json(words: str) -> None:
-    result = run(f"{words} -o answer.json")
+    result = run_line(f"{words} -o answer.json")
     assert result.exit_code == 2
     assert result.stdout == ""
     message = "-o answer.json: expected the name of a table, such as answer.csv; for JSON, add --json > answer.json"
     assert f"Error: {message} instead\n" in result.stderr
     assert not Path("answer.json").exists()
-    assert run(f"{words} --json").exit_code == 0
+    assert run_line(f"{words} --json").exit_code == 0

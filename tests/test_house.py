@@ -1,7 +1,5 @@
 """The rules of the house that a program can check."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

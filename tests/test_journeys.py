@@ -1,7 +1,5 @@
 """From an export to an upload and back, as docs/how-to/upload.md says: the level is reached, nothing else changed."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -84,10 +82,8 @@ def test_three_commands_lead_from_an_export_to_the_level(
     system: Callable[..., Conference],
     scored: bool,
     commands: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     conference = system(scored=scored)
     before = dict(conference.reviews)
     export(conference)
@@ -128,10 +124,7 @@ def _hidden(conference: Conference, command: str) -> int:
     return sum(who not in COMMITTEE for who, _ in conference.reviews)
 
 
-def test_the_three_commands_of_the_readme_run_on_exports_of_hotcrp(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_three_commands_of_the_readme_run_on_exports_of_hotcrp(folder: Path) -> None:
     conference = HotCRP()
     export(conference)
     (block,) = JOURNEY.findall((ROOT / "README.md").read_text("utf-8"))

@@ -1,7 +1,5 @@
 """The same answer where the last digits of computed numbers differ, as they do between processors."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

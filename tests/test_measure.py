@@ -1,7 +1,5 @@
 """What the table of sizes counts, on a file whose figures anybody can count."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.measure import layers, modules, row

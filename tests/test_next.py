@@ -1,15 +1,11 @@
 """Every command that a page proposes runs as it stands, with exit status 0 or the one that its page announces."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
-from tests.pages import all_offered
+from tests.pages import all_offered, run
 from tests.printed import ROOT
 from tests.trials import sampled
 
@@ -66,10 +62,6 @@ SMALL = {
 OF_ANYBODY = (("check",), ("plan",), ("calibrate",), ("calibrate", "--select", "1"))
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
-
-
 def follow(words: tuple[str, ...]) -> int:
     """Run a command and what it and its successors propose; return how many proposals ran."""
     done = run(*words)
@@ -106,8 +98,7 @@ def test_what_is_proposed_to_chairs_runs(
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_what_is_proposed_for_small_tables_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_proposed_for_small_tables_runs(name: str, folder: Path) -> None:
     Path("my table.csv").write_text(SMALL[name])
     proposed = 0
     for command, *options in OF_ANYBODY:
@@ -140,10 +131,7 @@ TRACKS = "item,reviewer\n" + "".join(f"p{i},r{j}\n" for i in range(8) for j in r
         ("--reviewers", "people.csv", "--to", "mail", "-o", "letters.csv"),
     ],
 )
-def test_what_is_proposed_for_small_assignments_runs(
-    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_proposed_for_small_assignments_runs(options: tuple[str, ...], folder: Path) -> None:
     for name, text in {"papers.csv": PAPERS, "people.csv": PEOPLE, "bids.csv": BIDS, "tracks.csv": TRACKS}.items():
         Path(name).write_text(text)
     if not options:
@@ -158,8 +146,7 @@ def test_what_is_proposed_for_small_assignments_runs(
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the public tables are not here")
 @pytest.mark.parametrize("name", sampled([*TABLES, "nih_r01"], TABLES))
-def test_what_is_proposed_for_public_tables_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_proposed_for_public_tables_runs(name: str, folder: Path) -> None:
     shutil.copy(DATA / name / "scores.csv", "scores.csv")
     for command, *options in (("check",), ("plan",), ("calibrate",), ("calibrate", "--select", "10%")):
         follow((command, "scores.csv", *options))

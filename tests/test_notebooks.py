@@ -1,7 +1,5 @@
 """Results in notebooks: what a cell shows, pictures, and data frames that come in, go out and come back."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re
@@ -220,13 +218,7 @@ def test_an_assignment_comes_back_as_the_previous_one_and_the_first_phase(kind: 
 @pytest.mark.parametrize(
     "module",
     [
-        *(
-            "reviewgraph",
-            "planner",
-            "lsc",
-            "reviewgraph.graph.components",
-            "reviewgraph.graph.precision",
-        ),
+        *("reviewgraph", "planner", "lsc", "reviewgraph.graph.components", "reviewgraph.graph.precision"),
         *("lsc.programs", "lsc.seriation", "lsc.baselines", "lsc.pages.page"),
     ],
 )

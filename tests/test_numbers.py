@@ -1,7 +1,5 @@
 """Numbers that options take, of every command: an answer or one message, whatever is typed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
@@ -45,14 +43,13 @@ def numeric() -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     Path("d.csv").write_text("reviewer,paper,score\n" + "".join(f"{j},{i},{s}\n" for j, i, s in ROWS))
     Path("a.csv").write_text("reviewer,paper,affinity\n" + "".join(f"{j},{i},0.5\n" for j, i in AFFINITY))
     Path("r.csv").write_text("reviewer,load\nann,3\nbob,3\ncyd,3\n")
     Path("i.csv").write_text("paper\np1\np2\np3\n")
     Path("c.csv").write_text("reviewer,paper\nann,p3\n")
-    return tmp_path
+    return folder
 
 
 @pytest.mark.slow

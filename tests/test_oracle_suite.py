@@ -1,7 +1,5 @@
 """A short run of the oracles, and that a wrong answer is a finding."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import inf
 from typing import Any

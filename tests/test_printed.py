@@ -1,7 +1,5 @@
 """Commands that people read run as printed: consoles and blocks of pages, and examples of ``--help``."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path
@@ -14,7 +12,7 @@ from reviewgraph.cli import main
 from tests.printed import COMMON, PAGES, PAIRS, PAPERS, ROOT, csv, elsewhere, printed, recorded, supposed
 from tests.trials import sampled
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("infer_once")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("infer_once", "folder")]
 
 #: Pages whose journeys tests/test_journeys.py follows, on models of the systems.
 JOURNEYS = ("docs/how-to/upload.md", "README.md")
@@ -46,12 +44,6 @@ ANSWERS = {
     "plan.json": "plan reviews.csv --conflicts conflicts.csv --spare 1 --json",
     "check.json": "check reviews.csv --json",
 }
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def run(line: str) -> None:

@@ -1,7 +1,5 @@
 """Every page, JSON and report says which files were read, which rows count and which not, and the SHA-256 of each."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import hashlib
@@ -27,6 +25,8 @@ from reviewgraph._base import InputError
 from reviewgraph.cli import main
 from tests.reviewgraph.formats.exports import EVERY, as_csv, as_xlsx, as_zip
 from tests.trials import NIGHTLY
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 HEAD = ["reviewer", "paper", "score"]
 DRAW = random.Random(5)
@@ -98,12 +98,6 @@ def run(*words: str) -> Result:
 def files(*words: str) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = json.loads(run(*words, "--json").stdout)["files"]
     return entries
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("kind", ["csv", "workbook", "archive", "folder", "pipe"])

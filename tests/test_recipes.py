@@ -4,8 +4,6 @@ To the recipes come classes that need more: a conference system that is written,
 stronger than ``double``, a hypothesis class that is simulated, a method with probabilities.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -144,10 +142,7 @@ def tables() -> dict[str, str]:
     notes = zip("aabbccdd", "12123434", "35472638", strict=True)
     alone = ["ann,p,1", "ann,q,2", "bob,p,3", "bob,q,1", "cleo,p,2", "cleo,q,3"]
     rows = {
-        "double.csv": (
-            "reviewer,item,score",
-            [*alone, "bob,r,2"],
-        ),
+        "double.csv": ("reviewer,item,score", [*alone, "bob,r,2"]),
         "apart.csv": ("reviewer,item", ["ann,p", "ann,q", "bob,r", "bob,s"]),
         "items.csv": ("item", list("pqrst")),
         "papers.csv": ("item", list("pqrs")),

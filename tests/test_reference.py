@@ -1,7 +1,5 @@
 """The reference of the packages: every public name stands in it, explained, and no page names what is not there."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """What a release says of itself: version, Pythons, contents, workflows and citation agree."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One name for one thing: sizes of selections, seeds, levels, methods."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from pathlib import Path

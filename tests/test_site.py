@@ -1,7 +1,5 @@
 """The site: pictures are what the product draws, the gallery runs as printed, and readers find what they look for."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

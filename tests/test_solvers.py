@@ -4,8 +4,6 @@ min 2x + 3z subject to x + z >= 4.5, x and z in [0, 10], z a whole number: x = 4
 15 optimal.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

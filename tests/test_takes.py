@@ -1,7 +1,5 @@
 """Every form of a table gives the same answer, and the jobs of the gallery."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -4,8 +4,6 @@ A case is the mistake, a function that makes it, and what is expected: an answer
 table), or an error or a warning with words of its message.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable

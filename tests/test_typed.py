@@ -1,7 +1,5 @@
 """Wrong calls are found by type checkers: the public functions have no keywords of any name."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every line that docs/how-to/read-the-verdict.md explains is made of words of tutorials and of pages."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Plain words: phrases that are not written, and the glossary that defines those that are."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

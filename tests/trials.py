@@ -1,7 +1,5 @@
 """How much tests draw: little in the everyday run, a hundred times as much in a nightly one."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Kernels run as the plain Python they are written in, where NumPy checks the bounds of arrays: KERNELS=plain."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Sequence

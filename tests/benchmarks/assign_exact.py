@@ -6,8 +6,6 @@ that does not hold, a false "infeasible", a "proved" that is not the best and a 
 faults and end the script with status 1.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from itertools import combinations

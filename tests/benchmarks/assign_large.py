@@ -11,8 +11,6 @@ before the comparison begins. An assignment that breaks a demand, load or rule, 
 with status 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -7,8 +7,6 @@ Needs ``distributed``. The table: 10 reviews a reviewer, 5 an item, rows in no o
 Claims: the same answer as in memory up to rounding, for all numbers of partitions; a worker's memory follows its part.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import tempfile

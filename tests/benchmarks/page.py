@@ -5,8 +5,6 @@ there is the cold one, the fastest of the next ones the warm one, and what it is
 A row that is not named, or is not done within the limit, is reported as not run.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -4,8 +4,6 @@ Without a limit in seconds plans are the same on every machine, so that two vers
 last line is the command ``plan`` on a file of 1,000 papers, the processor's time of a fresh process.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

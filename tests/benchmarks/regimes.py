@@ -8,8 +8,6 @@ The posterior should be level with the average where reviewers do not differ, an
 scale, which its model does not have.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

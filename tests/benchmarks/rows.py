@@ -4,8 +4,6 @@ A row measures a cold call and warm ones, and what it is compared with in the sa
 runs each in a process of its own.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

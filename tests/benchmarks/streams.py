@@ -9,8 +9,6 @@ a process of its own, with its address space limited where that is asked for. Be
 those in memory, up to ten million reviews; claims: 100 million within 16 GB, linear growth, and the same answers.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

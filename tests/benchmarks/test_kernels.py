@@ -6,8 +6,6 @@ multigraph starts with; pebbles, cascade, projections and the step of the poster
 scores, which says how fast the machine is. ``python -m tests.benchmarks.page`` has what users wait for.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -17,7 +17,7 @@ from reviewgraph import read_reviews
 from reviewgraph.cli import main
 from reviewgraph.formats.side import read_conflicts, read_items, read_reviewers
 from tests.conference_systems import OpenReview
-from tests.reviewgraph.formats.test_exports import found
+from tests.reviewgraph.reading_cases import found
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -1,7 +1,5 @@
 """What tables on a cluster ask of a client, done at once in this process: the same tasks, and no time between them."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

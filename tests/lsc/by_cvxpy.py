@@ -1,7 +1,5 @@
 """The reference solver: the programme as written, by CVXPY and Clarabel."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import suppress
 from typing import Any
@@ -26,19 +24,14 @@ def calibrate(reviews: Reviews, *arguments: Any, **options: Any) -> lsc.Calibrat
         return lsc.calibrate(reviews, *arguments, **options)
 
 
-def minimise(
-    programme: Programme,
-    *,
-    tolerance: float = 1e-10,
-    max_iterations: int = 200,
-) -> Minimiser:
+def minimise(programme: Programme, *, max_iterations: int = 200) -> Minimiser:
     """Solve a programme with CVXPY and Clarabel; if the minimiser is not unique, any of them is returned."""
     scaled, units = in_units(programme)
     stated = state(scaled)
     problem = stated.problem
-    # To this tolerance or, where rounding prevents it, to 10 or 100 times it.
+    # To this accuracy or, where rounding prevents it, to 10 or 100 times it.
     for loosened in (1.0, 10.0, 100.0):
-        accuracy = {f"tol_{criterion}": loosened * tolerance for criterion in ("gap_abs", "gap_rel", "feas")}
+        accuracy = {f"tol_{criterion}": loosened * 1e-10 for criterion in ("gap_abs", "gap_rel", "feas")}
         with suppress(cp.SolverError), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "the solution may be inaccurate": the status says so
             problem.solve(solver=cp.CLARABEL, max_iter=max_iterations, **accuracy)

@@ -1,7 +1,5 @@
 """The programme stated one constraint at a time, and its optimality checked without a solver."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

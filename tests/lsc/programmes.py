@@ -1,7 +1,5 @@
 """Programmes for the solver's tests: the paper's generators, and small ones that aim at what breaks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lsc._model.formulation import Programme, formulate

@@ -1,7 +1,5 @@
 """The harness of the benchmarks: measures and thinning against plain loops, and that runs survive being killed."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 

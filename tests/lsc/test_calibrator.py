@@ -1,7 +1,5 @@
 """The calibrator as scikit-learn's tools take it, and methods compared by what they predict of held-out reviewers."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from collections import defaultdict
@@ -301,10 +299,7 @@ def test_a_comparison_is_one_table_in_every_order_of_rows() -> None:
 def test_the_headline_names_a_winner_only_beyond_chance() -> None:
     found = lsc.compare(scores(7), ["average", "additive"])
     average, additive = found.rows
-    for gain, words in (
-        (0.3, "additive of 2 methods"),
-        (0.01, "none of 2 methods surely beats the average"),
-    ):
+    for gain, words in ((0.3, "additive of 2 methods"), (0.01, "none of 2 methods surely beats the average")):
         better = replace(additive, error=average.error / 2, gain=gain, gain_se=0.1)
         assert replace(found, rows=(average, better)).headline().startswith(words)
 

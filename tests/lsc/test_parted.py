@@ -1,7 +1,5 @@
 """Tables in parts: on disk and on a cluster results are those in memory, however many the parts."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import os
@@ -317,16 +315,15 @@ def read_table(path: Path) -> list[list[str]]:
     return [line.split(",") for line in path.read_text("utf-8").splitlines()]
 
 
-def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path, runner = Path(written(tmp_path, conference(1))).name, CliRunner()
+def test_the_command_writes_what_it_writes_in_memory(folder: Path) -> None:
+    path, runner = Path(written(folder, conference(1))).name, CliRunner()
     words = ["calibrate", path, "--select", "3", "-o"]
     assert runner.invoke(main, [*words, "whole.csv"]).exit_code == 0
     done = runner.invoke(main, [*words, "stream.csv", "--stream"])
     assert done.exit_code == 0, done.output
     for part in ("not computed by batches", "TO DISCUSS FOR 3 PLACES", "of the 3 best will be wrong", "harsh"):
         assert part in " ".join(done.output.split())
-    whole, found = (read_table(tmp_path / name) for name in ("whole.csv", "stream.csv"))
+    whole, found = (read_table(folder / name) for name in ("whole.csv", "stream.csv"))
     assert whole[0] == found[0]
     for mine, theirs in zip(found[1:], whole[1:], strict=True):
         assert [mine[0], *mine[-1:]] == [theirs[0], *theirs[-1:]]
@@ -338,15 +335,14 @@ def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch
         assert (refused.exit_code, option[0] in refused.output) == (2, True), refused.output
 
 
-def test_the_command_writes_what_least_squares_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = Path(written(tmp_path, conference(1, apart=2))).name
+def test_the_command_writes_what_least_squares_write(folder: Path) -> None:
+    path = Path(written(folder, conference(1, apart=2))).name
     runner, words = CliRunner(), ["calibrate", path, "--method", "lsc", "-o"]
     assert runner.invoke(main, [*words, "whole.csv"]).exit_code == 0
     done = runner.invoke(main, [*words, "stream.csv", "--stream"])
     assert done.exit_code == 0, done.output
     assert "2 groups that no review connects" in " ".join(done.output.split())
-    whole, found = (read_table(tmp_path / name) for name in ("whole.csv", "stream.csv"))
+    whole, found = (read_table(folder / name) for name in ("whole.csv", "stream.csv"))
     assert [row[0] for row in whole] == [row[0] for row in found]
     assert [row[3] for row in whole] == [row[3] for row in found]
     assert '"items": null' in runner.invoke(main, [*words[:-1], "--stream", "--json"]).output
@@ -413,9 +409,8 @@ def test_a_scheduler_that_is_gone_is_one_message(tmp_path: Path, monkeypatch: py
     assert not list(tmp_path.iterdir())
 
 
-def test_the_commands_say_of_a_cluster_what_they_say_of_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path, runner = Path(written(tmp_path, conference(1, apart=2))).name, CliRunner()
+def test_the_commands_say_of_a_cluster_what_they_say_of_a_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, runner = Path(written(folder, conference(1, apart=2))).name, CliRunner()
     monkeypatch.setattr(clusters, "cluster_at", lambda address: nullcontext(AtOnce()))
     for words in (["check"], ["calibrate", "--select", "3", "--by-group-average"], ["calibrate", "--method", "lsc"]):
         on_one = runner.invoke(main, [*words, path, "--stream"])
@@ -426,4 +421,4 @@ def test_the_commands_say_of_a_cluster_what_they_say_of_a_disk(tmp_path: Path, m
         refused = runner.invoke(main, ["calibrate", path, "--cluster", "tcp://head:8786", *options])
         assert refused.exit_code == 2
         assert refused.stderr.startswith(f"Error: --cluster tcp://head:8786: expected no {options[-2]} with it")
-    assert [entry.name for entry in tmp_path.iterdir()] == [path]
+    assert [entry.name for entry in folder.iterdir()] == [path]

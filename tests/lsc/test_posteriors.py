@@ -1,7 +1,5 @@
 """The posterior as an object: what it promises of every table, on small ones."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -148,14 +146,8 @@ def test_the_gain_is_what_held_out_scores_say(found: PosteriorEstimate) -> None:
     ("weights", "message"),
     [
         (np.ones(3), r"weights: expected a mapping \(reviewer, item\) -> number"),
-        (
-            {("eve", "p1"): 2.0},
-            "weights: the pair names a reviewer or paper that is not in the reviews",
-        ),
-        (
-            {("pr0", "p7"): 2.0},
-            "weights: expected pairs that are reviews, found none among 1 pair",
-        ),
+        ({("eve", "p1"): 2.0}, "weights: the pair names a reviewer or paper that is not in the reviews"),
+        ({("pr0", "p7"): 2.0}, "weights: expected pairs that are reviews, found none among 1 pair"),
         ({ROWS[0][:2]: 0.0}, "weights: expected positive finite numbers, found 0 for 'pr0' and"),
         ({ROWS[0][:2]: np.inf}, "weights: expected positive finite numbers, found inf for 'pr0' and"),
     ],

@@ -1,7 +1,5 @@
 """Predictions, residuals and draws as users see them: labels, direction of the scores, groups, errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm

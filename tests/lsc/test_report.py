@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -20,12 +18,11 @@ pytestmark = pytest.mark.usefixtures("infer_once")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     write("r.csv", calibratable())
     known = {12: 2, 13: 3, 14: 5, 15: 5.5, 16: 1, 17: 2}  # rise with the scores
     Path("known.csv").write_text("item,quality\n" + "".join(f"Label-{i}-Xw,{value}\n" for i, value in known.items()))
-    return tmp_path
+    return folder
 
 
 def calibratable() -> list[list[str]]:
@@ -45,9 +42,9 @@ def hash_of(text: str) -> int:
 MADE: dict[tuple[bytes, tuple[str, ...]], tuple[str, str]] = {}
 
 
-def report(*options: str, anew: bool = False) -> tuple[str, str]:
+def report(*options: str) -> tuple[str, str]:
     key = Path("r.csv").read_bytes(), options
-    if "-o" in options or anew or key not in MADE:
+    if "-o" in options or key not in MADE:
         MADE[key] = made(*options)
     html, _ = MADE[key]
     Path("out.html").write_text(html, encoding="utf-8", newline="")
@@ -117,9 +114,7 @@ def test_a_title_that_is_a_script_stays_text() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options",
-    sampled([*OPTIONS, ("--select", "5", "--explain", "Label-1-Xw")], TELLING),
-    ids=" ".join,
+    "options", sampled([*OPTIONS, ("--select", "5", "--explain", "Label-1-Xw")], TELLING), ids=" ".join
 )
 def test_anonymous_reports_hold_no_name(options: tuple[str, ...]) -> None:
     html, printed = report("--anonymous", *options)

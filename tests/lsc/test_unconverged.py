@@ -1,7 +1,5 @@
 """What users are told of a posterior that ran out of sweeps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -6,8 +6,6 @@ quick ones are asked more often. Cases of each are numbered, and the same number
 ``--seed`` and ``--first`` ask one again. A finding ends the command with status 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """What the oracles of plans and of assignments read alike from the options of an instance."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

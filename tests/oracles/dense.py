@@ -4,8 +4,6 @@ Given the slopes of all reviewers, qualities, offsets and scores are jointly nor
 model alone: two-piece normal log slopes, offsets given slopes, noise that grows with a power of the slope.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import NamedTuple

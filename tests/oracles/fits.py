@@ -1,7 +1,5 @@
 """Least square calibration against general solvers, one constraint at a time, and against active sets in fractions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Elimination in fractions: ranks and solutions without rounding and without a prime."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -4,8 +4,6 @@ Hyperparameters and the noise of each reviewer are given. The slope of a reviewe
 integrated out, then the offset, then all qualities, which are jointly normal given these.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Components by repeated union, links by ranks in fractions."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

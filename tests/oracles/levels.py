@@ -1,7 +1,5 @@
 """Levels of many tiny tables at once, by their definitions: the items of each reviewer are bits, shape (S, M)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
@@ -75,15 +73,15 @@ def without_each_review(covers: Masks) -> Iterator[Masks]:
 SHARED = {"connected": 1, "double": 2, "survives-reviewer": 2, "survives-review": 2}
 
 
-def at_level(covers: Masks, required: int, level: str, *, survive: bool = False) -> Flags:
-    """Whether each of the tables is at a level on the required items, also after the loss of any one reviewer."""
+def at_level(covers: Masks, required: int, level: str) -> Flags:
+    """Whether each of the tables is at a level on the required items."""
     if level == "none":
         return np.ones(len(covers), np.bool_)
     if level == "recoverable":
         return recoverable(covers, required)
     holds = covered(covers, required, SHARED[level])
-    losses = without_each_reviewer if survive or level == "survives-reviewer" else without_each_review
-    if survive or level.startswith("survives"):
+    losses = without_each_reviewer if level == "survives-reviewer" else without_each_review
+    if level.startswith("survives"):
         rows = np.flatnonzero(holds)
         for left in losses(covers[rows]):
             holds[rows] &= covered(left, required, SHARED[level])

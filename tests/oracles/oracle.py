@@ -1,7 +1,5 @@
 """What an oracle is: a question, the product's answer, an answer that shares nothing with it, and how they compare."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

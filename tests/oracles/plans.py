@@ -3,8 +3,6 @@
 Sets of free pairs are rows of zeros and ones; loads, limits and rules are checked for all sets of one size at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +22,6 @@ from tests.oracles.oracle import Oracle, Untold
 from tests.planner.assignments import naive_rules
 from tests.planner.plans.checking import InvalidPlan, verify_plan
 
-Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 #: Sets of reviews that are tried at most, and free pairs up to which instances are drawn.

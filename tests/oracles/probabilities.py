@@ -1,7 +1,5 @@
 """Probabilities of being among the best against exact integrals."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Short lists of lotteries: a list of a hundred assignments takes long."""
 
-from __future__ import annotations
-
 import pytest
 
 from planner._assign import lottery

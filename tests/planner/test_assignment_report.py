@@ -1,7 +1,5 @@
 """The page of an assignment in the terminal and as a report: the same answer, tables like the file, and no name."""
 
-from __future__ import annotations
-
 import csv
 import random
 import re
@@ -32,8 +30,7 @@ every_run = pytest.mark.parametrize("options", RUNS, ids=" ".join)
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     draw = random.Random(2)
     with Path("papers.csv").open("w", newline="") as file:

@@ -1,7 +1,5 @@
 """Reports of plans: the numbers of the terminal and of the file, no names under codes, and good looks."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -39,13 +37,12 @@ PLANS = [
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     write("r.csv", rows(papers=16, reviewers=8))
     Path("cost.csv").write_text("item,reviewer,cost\nApart-Xw,Reviewer-1-Zq,3\n")
     Path("capacity.csv").write_text("reviewer,spare\nEmergency-Zq,9\n")
     Path("fixed.csv").write_text("item,reviewer\nApart-Xw,Reviewer-1-Zq\n")
-    return tmp_path
+    return folder
 
 
 def plan(*options: str) -> tuple[str, str]:
@@ -143,11 +140,7 @@ def test_the_map_links_the_groups_of_reviewers_to_those_of_their_papers() -> Non
     codes = np.array([(table.reviewers.index(j), table.items.index(i)) for j, i in pairs])
     drawn = map_of(structure, codes)
     shared = len(drawn.names) + list(drawn.papers).index("p2")
-    assert drawn.extra.tolist() == [
-        [where["r4"], where["r0"]],
-        [where["r2"], where["r4"]],
-        [where["r4"], shared],
-    ]
+    assert drawn.extra.tolist() == [[where["r4"], where["r0"]], [where["r2"], where["r4"]], [where["r4"], shared]]
 
 
 def test_a_title_that_is_a_script_stays_text() -> None:
@@ -199,8 +192,7 @@ def test_the_report_of_a_round_shows_what_is_expected_asked_and_held_back() -> N
     assert answer["held_back"] == min(12, answer["capacity"]) - answer["now"]
 
 
-def test_loads_are_alike_only_if_those_of_all_invited_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_loads_are_alike_only_if_those_of_all_invited_are(folder: Path) -> None:
     chain = "".join(f"r{k},p{k}\nr{k},p{k + 1}\n" for k in range(15))
     Path("r.csv").write_text(f"reviewer,paper\n{chain}zed,p0\n")
     Path("fixed.csv").write_text("reviewer,paper\nzed,p9\n")

@@ -1,17 +1,14 @@
 """A file to read."""
 
-from __future__ import annotations
-
 import pytest
 
 
 @pytest.fixture
-def write(tmp_path, monkeypatch):
+def write(folder):
     """Write a file and be in its folder, so that messages name it shortly."""
-    monkeypatch.chdir(tmp_path)
 
     def write(content, name="reviews.csv"):
-        path = tmp_path / name
+        path = folder / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return name
 

@@ -4,8 +4,6 @@ Algorithm 3 carries the three mended slips: min for max in S1, S3 from the assig
 and papers of the first reviewer enter V as soon as they meet the minimum.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """What tests of reading share: a download of HotCRP, rows as they are told, messages."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import strategies as st
 
@@ -17,6 +15,28 @@ def refused(*args, **options):
 def rows(reviews):
     columns = reviews.to_dict()
     return list(zip(columns["reviewer"], columns["item"], columns["score"], strict=True))
+
+
+def found(reviews):
+    """Scores by reviewer and paper."""
+    return {(reviewer, item): score for reviewer, item, score in rows(reviews)}
+
+
+def labelled(table):
+    """Labels of reviewer and paper in each row of reviews or of a side file."""
+    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+
+
+def numbers_of(table):
+    """Numbers of a side file by reviewer and paper."""
+    return dict(zip(labelled(table), table.score, strict=True))
+
+
+def read(name, **options):
+    """The rows of a file, and the notes on it."""
+    notes = []
+    reviews = read_reviews(name, note=notes.append, **options)
+    return rows(reviews), notes
 
 
 HOTCRP = """paper,title,decision,review,reviewername,email,OveMer,RevExp

@@ -1,7 +1,5 @@
 """Conflicts by affiliation and by e-mail domain."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reference implementation of the closure, held to the loop of the paper; and the kernels, held to it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

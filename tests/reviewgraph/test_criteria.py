@@ -1,7 +1,5 @@
 """Several scores of a review and the confidence of its reviewer, in frames, in files, and in what tables become."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math
@@ -14,13 +12,12 @@ import pandas
 import polars
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import InputError, Reviews, read_reviews
-from reviewgraph.cli import main
 from reviewgraph.io.sides import without_gone
+from tests.pages import run
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -259,16 +256,11 @@ def _reviews_of_api(folder):
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def table(folder):
     columns = {name: cells for name, cells in wide(drawn(9)).items() if name != "overall"}
     Path("three.csv").write_text(csv_of(columns), "utf-8")
     Path("long.csv").write_text(csv_of(long(drawn(9))), "utf-8")
     return "three.csv"
-
-
-def run(*words):
-    return CliRunner().invoke(main, list(words))
 
 
 def test_the_option_selects_the_score_of_every_command(table):

@@ -1,7 +1,5 @@
 """Assignments drawn by Algorithms 2 and 3 against the paper's text transcribed line by line."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 

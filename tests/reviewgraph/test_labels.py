@@ -1,7 +1,5 @@
 """Labels, codes and the natural order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

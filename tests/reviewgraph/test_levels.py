@@ -1,7 +1,5 @@
 """A level is one object: the command, the documentation and every function take its name and words from there."""
 
-from __future__ import annotations
-
 from hypothesis import given
 
 from reviewgraph.graph import structure_of

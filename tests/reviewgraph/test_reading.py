@@ -1,7 +1,5 @@
 """Several files as one table; what is wrong, and where."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Rows as they come, made fit for a table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

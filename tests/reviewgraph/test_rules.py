@@ -1,7 +1,5 @@
 """Rules are one object: the same answers as by keywords of their own, and refused as a whole."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import fields

@@ -1,18 +1,14 @@
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import planner
 from reviewgraph import Reviews, check
-from reviewgraph.cli import main
 from reviewgraph.graph import LabelWarning
 from reviewgraph.io import without_gone
-from tests.pages import offered
+from tests.pages import offered, run
 
 TABLE = "reviewer,paper,score\nann,p1,1\nann,p2,\nbob,p1,2\nbob,p2,\nbob,p3,\ncleo,p3,4\n"
 REVIEWS = Reviews(
@@ -21,16 +17,11 @@ REVIEWS = Reviews(
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     Path("reviews.csv").write_text(TABLE)
     Path("conflicts.csv").write_text("paper,reviewer\np1,bob\np3,ann\np3,cleo\n")
     Path("people.csv").write_text("reviewer,load\nann,1\nbob,\ncleo,4\n")
     Path("papers.csv").write_text("paper,demand\np1,3\np2,\np3,1\n")
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, [*words], catch_exceptions=False)
 
 
 def test_a_check_says_what_a_chair_checks() -> None:
@@ -42,10 +33,7 @@ def test_a_check_says_what_a_chair_checks() -> None:
     assert re.search(r"^  Short +1: p1 has 2 of 3$", found.stdout, re.M)
     assert json.loads(run("check", "reviews.csv", *words, "--json").stdout)["violations"] == {
         "conflicts": [{"reviewer": "bob", "item": "p1"}, {"reviewer": "cleo", "item": "p3"}],
-        "over_load": [
-            {"reviewer": "ann", "reviews": 2, "load": 1},
-            {"reviewer": "bob", "reviews": 3, "load": 2},
-        ],
+        "over_load": [{"reviewer": "ann", "reviews": 2, "load": 1}, {"reviewer": "bob", "reviews": 3, "load": 2}],
         "short": [{"item": "p1", "reviews": 2, "demand": 3}],
     }
     assert "violations" not in json.loads(run("check", "reviews.csv", "--json").stdout)

@@ -1,7 +1,5 @@
 """Small questions made up at random, and the answers of the commands to them."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Answers with one thing changed: what a slip, or somebody who wants another answer, would change."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

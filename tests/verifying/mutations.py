@@ -5,8 +5,6 @@ mutants that would hold if the command, run again, printed the same: each is tes
 true.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import tempfile

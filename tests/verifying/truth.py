@@ -1,7 +1,5 @@
 """Whether an answer to a small question is true, by trying everything: nothing of the product, nor of its verifier."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Those of the paper on Least Square Calibration are drawn by the package's own se
 says otherwise N = M = 1000, k = 5, slopes U(0, 2) and offsets N(0, 2) with noise inside the scoring function.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Measures of one estimate, and summaries over draws."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

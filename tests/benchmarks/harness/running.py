@@ -1,7 +1,5 @@
 """The methods that benchmarks compare, the runs of each on one table, and tables in Markdown."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias

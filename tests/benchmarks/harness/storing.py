@@ -1,7 +1,5 @@
 """Results as they come, one line of JSON each, appended whole: a run that was killed goes on where it ended."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Tables and markets on which speed and size are measured."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

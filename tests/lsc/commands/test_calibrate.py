@@ -21,18 +21,8 @@ pytestmark = pytest.mark.usefixtures("infer_once")
 
 KEYS = {"item", "quality", "average", "rank", "standard_error", "group"}
 METHOD_KEYS = {
-    "files",
-    "hidden",
-    "lacking",
-    "withdrawn",
-    "method",
-    "status",
-    "hypothesis",
-    "objective",
-    "unique",
-    "items",
-    "selected",
-    "set_aside",
+    *("files", "hidden", "lacking", "withdrawn", "method", "status", "hypothesis", "objective", "unique", "items"),
+    *("selected", "set_aside"),
 }
 PANEL = [
     (who, f"p{i}", round(a * q + b, 3))
@@ -284,11 +274,8 @@ def test_an_account_sums_to_the_quality(direction: list[str], tmp_path: Path) ->
     ids=" ".join,
 )
 @pytest.mark.parametrize("rows", [NOISY, APART], ids=["noisy", "apart"])
-def test_what_is_proposed_next_runs(
-    rows: list[tuple[str, str, object]], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    table(tmp_path, rows)
+def test_what_is_proposed_next_runs(rows: list[tuple[str, str, object]], words: list[str], folder: Path) -> None:
+    table(folder, rows)
     done = run("reviews.csv", *words)
     announced = done.stdout.startswith("NO ORDER OF ALL") and "--select" in words
     assert done.exit_code == announced, done.output
@@ -299,13 +286,10 @@ def test_what_is_proposed_next_runs(
         assert following.exit_code == refused, following.output
 
 
-def test_a_plan_for_scores_of_hotcrp_knows_the_assignments_beside_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = Path(__file__).parents[3] / "tests" / "hotcrp" / "exports" / "3.4" / "stage2"
+def test_a_plan_for_scores_of_hotcrp_knows_the_assignments_beside_them(folder: Path) -> None:
+    exports = Path(__file__).parents[3] / "tests" / "hotcrp" / "exports" / "3.4" / "stage2"
     for name in ("scores", "data", "pcassignments", "pcconflicts"):
-        shutil.copy(folder / f"labconf-{name}.csv", tmp_path)
+        shutil.copy(exports / f"labconf-{name}.csv", folder)
     done = run("labconf-scores.csv", "--items", "labconf-data.csv")
     [command] = all_offered(done.stdout)
     assert command[:3] == ["plan", "labconf-scores.csv", "labconf-pcassignments.csv"]
@@ -322,14 +306,49 @@ def test_a_direction_that_nobody_stated_is_a_warning(words: list[str], guessed: 
 
 @pytest.mark.parametrize("words", [[], ["--select", "3"], ["--method", "lsc"], ["--explain", "p3"]], ids=" ".join)
 def test_a_screen_has_at_most_24_lines_of_80_columns(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    table(tmp_path, NOISY)
+    table(folder, NOISY)
     lines = run("reviews.csv", *words).stdout.splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     quiet = run("reviews.csv", *words, "--quiet").stdout.splitlines()
     assert quiet == lines[: len(quiet)]
     assert "is better, assumed)" in " ".join(" ".join(quiet).split())
+
+
+# Criteria and confidence
+
+
+@pytest.fixture(scope="module")
+def criteria(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Write 80 papers with four reviews each, whose novelty says much of the overall score."""
+    rng, lines = np.random.default_rng(0), ["reviewer,item,overall,novelty,confidence"]
+    for item, quality in enumerate(rng.standard_normal(80)):
+        for reviewer in rng.permutation(40)[:4]:
+            overall, novelty = 5 + 1.5 * (quality + rng.standard_normal(2))
+            lines.append(f"r{reviewer},p{item},{overall:.1f},{novelty:.1f},{rng.integers(1, 5)}")
+    file = tmp_path_factory.mktemp("criteria") / "reviews.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(file)
+
+
+def test_an_explained_paper_names_what_its_criteria_add(criteria: str) -> None:
+    found = json.loads(run(criteria, "--explain", "p3", "--json").stdout)
+    [account] = found["accounts"]
+    assert account["middle"] + sum(part["moves"] for part in account["parts"]) == pytest.approx(account["quality"])
+    assert {name for part in account["parts"] for name in part.get("criteria", {})} == {"overall", "novelty"}
+    for part in account["parts"]:
+        if part["source"] == "review":
+            corrected = part["score"] + sum(part["criteria"].values()) + part["severity"] + part["stretch"]
+            assert corrected == pytest.approx(part["says"])
+    assert "by novelty" in " ".join(run(criteria, "--explain", "p3", "--verbose", "why").stdout.split())
+
+
+def test_true_results_hold(criteria: str, tmp_path: Path) -> None:
+    for words in ([], ["--only-target", "--confidence"], ["--only-target"]):
+        file = tmp_path / "answer.json"
+        file.write_text(run(criteria, *words, "--json").stdout, encoding="utf-8")
+        done = CliRunner().invoke(verify, [str(file), criteria, *words])
+        assert done.exit_code == 0, done.output

@@ -8,17 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from lsc.commands.reproduce import reproduce
-from lsc.experiments import (
-    PAPER_METHODS,
-    TABLE_1,
-    Cell,
-    Experiment,
-    _verdict,
-    cells_of,
-    run,
-    run_trial,
-    table,
-)
+from lsc.experiments import PAPER_METHODS, TABLE_1, Cell, Experiment, _verdict, cells_of, run, run_trial, table
 from lsc.simulation import Setting
 
 SMALL = Setting(40, 40, 5, noise=0.5)

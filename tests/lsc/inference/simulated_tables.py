@@ -1,7 +1,5 @@
 """Score tables drawn from models that the tests know."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ At the hyperparameters and noises of the inference. Papers that few reviewers jo
 marginal variances lack; means are right to a twentieth of their errors.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

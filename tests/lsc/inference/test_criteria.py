@@ -1,7 +1,5 @@
 """Scores joined from the criteria of a review, against loops and planted truths."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

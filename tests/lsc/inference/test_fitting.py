@@ -1,7 +1,5 @@
 """Sweeps and steps of the population: exact special cases, stationarity, invariances, convergence, scores."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

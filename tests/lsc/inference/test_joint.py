@@ -1,7 +1,5 @@
 """Joint draws and differences of qualities against the dense inverse and a Gibbs sampler."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

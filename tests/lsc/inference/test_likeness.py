@@ -1,7 +1,5 @@
 """Similarity of papers that share reviewers: sites and evidence against dense normal algebra, and its strength."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

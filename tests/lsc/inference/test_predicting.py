@@ -1,7 +1,5 @@
 """Predicted scores, leave-one-out, draws of reviewers and fit statistics, against refits, integrals and simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Prediction of held-out reviewers, and reviewers who contradict the others: size under the null, and power."""
 
-from __future__ import annotations
-
 from dataclasses import astuple
 from unittest import mock
 

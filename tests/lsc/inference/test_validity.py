@@ -1,7 +1,5 @@
 """The quality that references measure: the line, honest errors where judges share an error, and what adds up."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

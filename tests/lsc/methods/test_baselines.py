@@ -7,15 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from lsc import baselines
-from lsc.baselines import (
-    Variances,
-    _marginal_variances,
-    average,
-    bayesian,
-    centring,
-    mixed_model,
-    z_score,
-)
+from lsc.baselines import Variances, _marginal_variances, average, bayesian, centring, mixed_model, z_score
 from lsc.errors import UndeterminedWarning
 from lsc.simulation import simulate
 from reviewgraph import Reviews

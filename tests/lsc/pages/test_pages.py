@@ -1,7 +1,5 @@
 """What people read of a calibration: its numbers are those of the result."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

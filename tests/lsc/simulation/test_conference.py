@@ -1,25 +1,15 @@
 """A conference that is made up: bids, conflicts, and scores for the assignment that comes of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from lsc.simulation import BIDS, draw_conference
 from reviewgraph import InputError, read_reviews
-from reviewgraph.cli import main
+from tests.pages import run_line
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(words: str) -> Result:
-    return CliRunner().invoke(main, words.split())
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_conflicts_are_those_of_one_institution_a_paper() -> None:
@@ -44,7 +34,7 @@ def test_scores_are_made_up_for_an_assignment_without_those_who_are_gone() -> No
     Path("assigned.csv").write_text("item,reviewer\nq1,ann\nq2,ann\nq1,bob\nq2,cyd\n", "utf-8")
     Path("extra.csv").write_text("item,reviewer\nq2,bob\n", "utf-8")
     Path("gone.csv").write_text("reviewer\ncyd\n", "utf-8")
-    told = run("simulate realistic --assignment assigned.csv --assignment extra.csv --gone gone.csv -o scored")
+    told = run_line("simulate realistic --assignment assigned.csv --assignment extra.csv --gone gone.csv -o scored")
     assert told.exit_code == 0, told.output
     reviews = read_reviews("scored/reviews.csv")
     assert reviews.scored.all()

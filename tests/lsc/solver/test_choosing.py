@@ -1,7 +1,5 @@
 """Which of several best fits is returned: the nearest to lines, whatever reviewers and papers are called."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

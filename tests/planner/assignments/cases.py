@@ -1,7 +1,5 @@
 """Small assignments under change, and reference implementations of the kernels on them."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

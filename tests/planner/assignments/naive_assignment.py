@@ -1,7 +1,5 @@
 """What an assignment must obey, checked from the input without the solver."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lotteries by other means: the best probabilities by cvxpy."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rules on who reviews a paper together, read from attributes by label, and random ones of every kind."""
 
-from __future__ import annotations
-
 from planner import AtLeast, AtMost
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 import signal
 from dataclasses import replace
@@ -15,6 +13,7 @@ from reviewgraph._base import Clock, InputError
 from tests.oracles.assignments import any_market
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import told
+from tests.reviewgraph.reading_cases import labelled
 from tests.trials import sampled, trials
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
@@ -22,8 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
 
 
 def pairs_of(result):
-    table = result.reviews
-    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+    return labelled(result.reviews)
 
 
 @pytest.mark.parametrize("seed", range(trials(8)))
@@ -393,3 +391,16 @@ BEYOND = {("a", "p"): 1e308, ("b", "p"): 1e308, ("a", "q"): -1e308, ("b", "q"): 
 def test_numbers_whose_sums_overflow_are_refused(affinity, options):
     with pytest.raises(InputError, match=r"^(affinity|floor): expected numbers"):
         assign(affinity, demand=1, load=2, **options)
+
+
+def test_a_result_is_a_dictionary_columns_a_frame_and_one_line():
+    chosen = assign(np.arange(36.0).reshape(6, 6) % 7, demand=3, load=3)
+    report = chosen.to_dict()
+    assert [tuple(row.values()) for row in report["reviews"]] == list(zip(*chosen.to_columns().values(), strict=True))
+    assert report["affinity"] == chosen.affinity
+    assert chosen.to_frame(backend="pyarrow").column_names == ["item", "reviewer", "affinity"]
+    assert (
+        repr(chosen)
+        == f"<Assignment: {chosen.status}, 6 reviewers, 6 items, 18 reviews, affinity {chosen.affinity:.6g}>"
+    )
+    assert "\n" not in repr(chosen)

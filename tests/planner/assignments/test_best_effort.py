@@ -1,7 +1,5 @@
 """Assignments where capacity is short, against every set of pairs."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tiny markets against all their assignments: a level is missed only where none reaches it, whatever the labels."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, product

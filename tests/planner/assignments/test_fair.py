@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -82,15 +80,8 @@ def test_rules_and_a_largest_minimum_on_many_pairs_are_near_the_bound(monkeypatc
     monkeypatch.setattr("planner._assign.programme.FIRST", 150)
     rng = np.random.default_rng(0)
     affinity = rng.random((24, 20)) * 0.1 + rng.random((24, 1)) * np.linspace(0.5, 1, 20)
-    result = assign(
-        affinity.round(4),
-        demand=3,
-        load=3,
-        fair="maximin",
-        target="none",
-        institutions={j: j % 8 for j in range(24)},
-        senior=list(range(10)),
-    )
+    rules = {"institutions": {j: j % 8 for j in range(24)}, "senior": list(range(10))}
+    result = assign(affinity.round(4), demand=3, load=3, fair="maximin", target="none", **rules)
     assert result.status == "feasible"
     assert result.gap < 5
     before, after = result.fairness.smallest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -13,13 +11,12 @@ from tests.pages import offered
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "items.csv").write_text("item,demand\n" + "".join(f"p{i},\n" for i in range(12)))
-    (tmp_path / "reviewers.csv").write_text("reviewer,load\n" + "".join(f"r{j},\n" for j in range(10)))
+def folder(folder):
+    (folder / "items.csv").write_text("item,demand\n" + "".join(f"p{i},\n" for i in range(12)))
+    (folder / "reviewers.csv").write_text("reviewer,load\n" + "".join(f"r{j},\n" for j in range(10)))
     rows = [f"p{i},r{j},{((7 * i + 3 * j) % 11) / 10}\n" for i in range(12) for j in range(10)]
-    (tmp_path / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
-    return tmp_path
+    (folder / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
+    return folder
 
 
 BASE = ["--items", "items.csv", "--reviewers", "reviewers.csv"]
@@ -122,3 +119,30 @@ def test_lots_have_probabilities(folder):
     assert sum(row["probability"] for row in rows) == pytest.approx(36)
     assert report["draws"]["assignments"] == 10
     assert report["draws"]["at_level"] == 1.0
+
+
+@pytest.mark.slow
+def test_fairness_and_alternates_are_in_json(folder):
+    found = run("--affinity", "affinity.csv", "--fair", "maximin", "--alternates", "2", "--json")
+    assert found.exit_code == 0, found.output
+    report = json.loads(found.stdout)
+    assert set(report["fair"]["smallest"]) == {"before", "after", "at_most"}
+    assert report["fair"]["smallest"]["before"] <= report["fair"]["smallest"]["after"] + 1e-9
+    assert report["fair"]["way"] == "maximin"
+    panels = {(review["item"], review["reviewer"]) for review in report["reviews"]}
+    assert not panels & {(one["item"], one["reviewer"]) for one in report["alternates"]}
+
+
+def test_alternates_are_in_the_table_of_papers(folder):
+    page = run("--affinity", "affinity.csv", "--alternates", "2", "--verbose", "papers").stdout
+    listed = json.loads(run("--affinity", "affinity.csv", "--alternates", "2", "--json").stdout)["alternates"]
+    for item in {one["item"] for one in listed}:
+        [line] = [line for line in page.splitlines() if line.split()[:1] == [item]]
+        assert line.endswith(", ".join(one["reviewer"] for one in listed if one["item"] == item))
+
+
+def test_a_floor_out_of_reach_is_explained_and_nothing_is_written(folder):
+    found = run("--affinity", "affinity.csv", "--floor", "9", "-o", "by.csv")
+    assert found.exit_code == 1
+    assert "below the floor of 9" in found.output
+    assert not (folder / "by.csv").exists()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -18,13 +16,12 @@ r5,4,Z,yes,Asia
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "items.csv").write_text("item\n" + "".join(f"p{i}\n" for i in range(5)))
-    (tmp_path / "people.csv").write_text(PEOPLE)
+def folder(folder):
+    (folder / "items.csv").write_text("item\n" + "".join(f"p{i}\n" for i in range(5)))
+    (folder / "people.csv").write_text(PEOPLE)
     rows = [f"p{i},r{j},{((7 * i + 3 * j) % 11) / 10}\n" for i in range(5) for j in range(6)]
-    (tmp_path / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
-    return tmp_path
+    (folder / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
+    return folder
 
 
 def run(*arguments):

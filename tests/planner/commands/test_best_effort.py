@@ -1,27 +1,16 @@
 """``--best-effort``: what is written, said and verified where capacity is short."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
-from tests.pages import offered
-
-CHAIN = "reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\ncleo,p3\ncleo,p4\n"
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+from tests.pages import CHAIN, offered, run
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     Path("reviews.csv").write_text(CHAIN)
     Path("papers.csv").write_text("item\np1\np2\np3\np4\n")
     Path("people.csv").write_text("reviewer,load\nann,3\nbob,3\ncleo,1\n")
@@ -65,16 +54,15 @@ def test_a_part_is_written_said_and_verified(command: tuple[str, ...], missing: 
         assert run("verify", "answer.json", *command[1:], "--best-effort").exit_code == 1
 
 
-def test_nobody_has_a_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_nobody_has_a_load(folder: Path) -> None:
     Path("items.csv").write_text("item,demand\np0,2\np1,0\n")
     Path("people.csv").write_text("reviewer,load\nr0,0\n")
     words = ["assign", "--items", "items.csv", "--reviewers", "people.csv", "--best-effort"]
-    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    done = run(*words)
     assert done.exit_code == 1, done.output
     assert done.stdout.startswith("NO ASSIGNMENT: 1 paper (p0) needs 2 reviews")
     Path("items.csv").write_text("item,demand\np0,2\np1,2\n")
     Path("people.csv").write_text("reviewer,load\nr0,1\n")
-    page = " ".join(CliRunner().invoke(main, words, catch_exceptions=False).stdout.split())
+    page = " ".join(run(*words).stdout.split())
     assert "(p1) gets no review" in page
     assert "demand 0" not in page

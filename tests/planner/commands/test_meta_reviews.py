@@ -1,20 +1,16 @@
 """Meta reviews are left out of reviews, and nobody is asked to review a paper that they meta-review."""
 
-from __future__ import annotations
-
 import json
-import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import planner
 from planner import assign
 from reviewgraph import read_reviews
-from reviewgraph.cli import main
+from tests.pages import run_line
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -25,12 +21,9 @@ META = {(PEOPLE[(i + 2) % 5], str(i)) for i in PAPERS}
 EXISTING = {(PEOPLE[(i + step) % 5], str(i)) for i in PAPERS for step in (0, 1)}
 FREE = {(who, str(i)) for who in PEOPLE for i in PAPERS} - META - EXISTING
 
-Run = Callable[..., Result]
 
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def folder(folder: Path) -> None:
     rows = [f"{i},primaryreview,{who},Paper {i}" for who, i in sorted(EXISTING)]
     rows += [f"{i},metareview,{who},Paper {i}" for who, i in sorted(META)]
     Path("pcassignments.csv").write_text("\n".join(["paper,action,email,title", *rows, ""]), "utf-8")
@@ -39,7 +32,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     Path("scores.csv").write_text("\n".join(["paper,title,email,OveMer", *scores, ""]), "utf-8")
     Path("papers.csv").write_text("item\n" + "".join(f"{i}\n" for i in PAPERS), "utf-8")
     Path("people.csv").write_text("reviewer\n" + "".join(f"{who}\n" for who in PEOPLE), "utf-8")
-    return lambda line: CliRunner().invoke(main, shlex.split(line))
 
 
 def asked_for(done: Result) -> set[tuple[str, str]]:
@@ -56,9 +48,9 @@ def asked_for(done: Result) -> set[tuple[str, str]]:
         ("--min-reviews 5 --best-effort", 1),
     ],
 )
-def test_plans_that_take_all_there_is_leave_out_meta_reviewers(run: Run, words: str, status: int) -> None:
+def test_plans_that_take_all_there_is_leave_out_meta_reviewers(words: str, status: int) -> None:
     line = f"plan scores.csv pcassignments.csv {words} --json"
-    done = run(line)
+    done = run_line(line)
     assert done.exit_code == status, done.output
     chosen = asked_for(done)
     assert chosen <= FREE
@@ -66,33 +58,33 @@ def test_plans_that_take_all_there_is_leave_out_meta_reviewers(run: Run, words: 
     assert chosen == FREE or "decision" in words
     assert chosen
     # Without the file that has the meta reviews, these plans do ask for them: the budget allows all pairs.
-    assert not asked_for(run(line.replace(" pcassignments.csv", ""))) <= FREE
+    assert not asked_for(run_line(line.replace(" pcassignments.csv", ""))) <= FREE
     Path("answer.json").write_text(done.stdout, "utf-8")
-    checked = run(f"verify answer.json scores.csv pcassignments.csv {words}")
+    checked = run_line(f"verify answer.json scores.csv pcassignments.csv {words}")
     assert checked.exit_code in (0, 4), checked.output
 
 
-def test_verify_refutes_a_review_by_a_meta_reviewer(run: Run) -> None:
-    Path("answer.json").write_text(run("plan scores.csv --min-reviews 5 --json").stdout, "utf-8")
-    done = run("verify answer.json scores.csv pcassignments.csv --min-reviews 5")
+def test_verify_refutes_a_review_by_a_meta_reviewer() -> None:
+    Path("answer.json").write_text(run_line("plan scores.csv --min-reviews 5 --json").stdout, "utf-8")
+    done = run_line("verify answer.json scores.csv pcassignments.csv --min-reviews 5")
     assert done.exit_code == 1
     assert "is a conflict" in done.output
 
 
 @pytest.mark.parametrize("option", ["--phase-one pcassignments.csv --demand 2", "--fixed pcassignments.csv --demand 4"])
-def test_assignments_leave_out_meta_reviewers(run: Run, option: str) -> None:
+def test_assignments_leave_out_meta_reviewers(option: str) -> None:
     line = f"assign --items papers.csv --reviewers people.csv {option} --load 9 --target none --json"
-    done = run(line)
+    done = run_line(line)
     assert done.exit_code == 0, done.output
     new = asked_for(done) - (EXISTING if "fixed" in option else set())
     assert new == FREE
     Path("answer.json").write_text(done.stdout, "utf-8")
     words = f"--items papers.csv --reviewers people.csv {option} --load 9 --target none"
-    assert run(f"verify answer.json {words}").exit_code == 0
+    assert run_line(f"verify answer.json {words}").exit_code == 0
 
 
-def test_a_previous_assignment_has_meta_reviews_too(run: Run) -> None:
-    done = run(
+def test_a_previous_assignment_has_meta_reviews_too() -> None:
+    done = run_line(
         "assign --items papers.csv --reviewers people.csv --previous pcassignments.csv --demand 4 --load 9 "
         "--target none --json"
     )
@@ -100,7 +92,7 @@ def test_a_previous_assignment_has_meta_reviews_too(run: Run) -> None:
     assert asked_for(done) == FREE | EXISTING
 
 
-def test_a_meta_review_cannot_be_planned_and_a_fixed_one_is_kept_and_named(run: Run) -> None:
+def test_a_meta_review_cannot_be_planned_and_a_fixed_one_is_kept_and_named() -> None:
     reviews = read_reviews("scores.csv", "pcassignments.csv")
     assert set(reviews.origin.meta) == META
     pair = min(META)
@@ -113,7 +105,7 @@ def test_a_meta_review_cannot_be_planned_and_a_fixed_one_is_kept_and_named(run: 
     assert chosen.facts.conflicts == (pair,)
 
 
-def test_a_bulk_assignment_names_the_type_in_a_column(run: Run) -> None:
+def test_a_bulk_assignment_names_the_type_in_a_column() -> None:
     rows = [f"{i},review,{who},primary" for who, i in sorted(EXISTING)]
     rows += [f"{i},review,{who},meta" for who, i in sorted(META)]
     Path("bulk.csv").write_text("\n".join(["paper,action,email,reviewtype", *rows, ""]), "utf-8")

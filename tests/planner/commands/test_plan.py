@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -10,26 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import planner
 from reviewgraph import read_reviews
-from reviewgraph.cli import main
 from reviewgraph.graph import random_assignment
-from tests.pages import offered
-
-CHAIN = "reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\ncleo,p3\ncleo,p4\n"
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+from tests.pages import CHAIN, offered, run
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     Path("reviews.csv").write_text(CHAIN)
-    return tmp_path
+    return folder
 
 
 def test_a_plan_is_written_and_checks() -> None:

@@ -1,28 +1,19 @@
 """``plan --for``: levels, objectives, and what is printed of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
 from reviewgraph.graph import random_assignment
-from tests.pages import all_offered, offered
+from tests.pages import all_offered, offered, run
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
-
-
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     rng = np.random.default_rng(0)
     design = random_assignment(20, 20, 4, rng)
     score = np.rint(2 * rng.standard_normal(20)[design.item] + 2 * rng.standard_normal(80))

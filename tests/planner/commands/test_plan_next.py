@@ -1,7 +1,5 @@
 """What pages of plans propose runs as it stands, and what is seen first fits a terminal."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -80,8 +78,7 @@ def test_of_chairs(
 
 @pytest.mark.parametrize("options", PLANS)
 @pytest.mark.parametrize("name", SMALL)
-def test_of_small_tables(name: str, options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_of_small_tables(name: str, options: str, folder: Path) -> None:
     Path("my table.csv").write_text(SMALL[name])
     follow(("plan", "my table.csv", *options.split()))
 

@@ -1,50 +1,35 @@
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from reviewgraph.cli import main
+from tests.pages import CHAIN, run
 
-CHAIN = "reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\ncleo,p3\ncleo,p4\n"
 PEOPLE = "reviewer,institution,senior\nann,X,yes\nbob,X,no\ncleo,Y,\ndan,Z,yes\n"
 AFFINITY = "item,reviewer,affinity\np1,bob,0.9\np1,cleo,0.6\np2,cleo,0.8\np4,ann,0.7\np4,bob,0.5\np9,zoe,1\n"
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, ["plan", "reviews.csv", *words], catch_exceptions=False)
+def run_plan(*words: str) -> Result:
+    return run("plan", "reviews.csv", *words)
 
 
 def planned(*words: str) -> list[tuple[str, str]]:
-    report = json.loads(run(*words, "--json").stdout)
+    report = json.loads(run_plan(*words, "--json").stdout)
     assert report["status"] in ("optimal", "feasible"), report["explanation"]
     return sorted((review["reviewer"], review["item"]) for review in report["reviews"])
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     for name, text in (("reviews", CHAIN), ("people", PEOPLE), ("affinity", AFFINITY)):
         Path(f"{name}.csv").write_text(text)
 
 
 def test_people_from_the_files_of_an_assignment() -> None:
-    words = (
-        "--affinity",
-        "affinity.csv",
-        "--reviewers",
-        "people.csv",
-        "--at-most",
-        "institution=1",
-        "--min-reviews",
-        "2",
-        "-o",
-        "plan.csv",
-    )
-    found = run(*words)
+    words = "--affinity affinity.csv --reviewers people.csv --at-most institution=1 --min-reviews 2 -o plan.csv"
+    found = run_plan(*words.split())
     assert found.exit_code == 0, found.stderr
     assert "people.csv: 1 of 4 reviewers is not in the reviews; left out (reviewer 'dan')" in found.stderr
     assert "affinity.csv: 1 of 6 pairs names a reviewer or paper that is not in the reviews; left out" in found.stderr
@@ -54,7 +39,7 @@ def test_people_from_the_files_of_an_assignment() -> None:
     assert list(rows[0]) == ["item", "reviewer", "affinity", "joins"]
     pairs = {(row["reviewer"], row["item"]): float(row["affinity"]) for row in rows}
     assert pairs == {("cleo", "p1"): 0.6, ("ann", "p4"): 0.7}
-    check = CliRunner().invoke(main, ["check", "reviews.csv", "plan.csv", "--require", "double"])
+    check = run("check", "reviews.csv", "plan.csv", "--require", "double")
     assert check.exit_code == 0
 
 
@@ -80,7 +65,7 @@ def test_seniors_and_the_willing() -> None:
     assert {who for who, _ in found} <= {"bob", "dan"}
     assert {("dan", "p3"), ("dan", "p4")} <= set(found)
     note = "willing.csv: 1 reviewer is in no review; emergency reviewers"
-    assert note in run("--willing", "willing.csv").stderr
+    assert note in run_plan("--willing", "willing.csv").stderr
 
 
 RULED = "reviewer,institution,senior,region\nann,X,yes,A\nbob,X,no,B\ncleo,Y,,A;B\ndan,Z,yes,C\neve,W,,C\n"
@@ -91,7 +76,7 @@ def test_rules_of_an_assignment_hold_on_every_paper_of_a_plan() -> None:
     Path("willing.csv").write_text("reviewer\nann\ncleo\ndan\neve\n")
     limits = ("--at-most", "region=2", "--at-most", "institution=2")
     rules = (*limits, "--at-least", "senior=1", "--at-least", "region:C=1")
-    found = run("--reviewers", "people.csv", "--willing", "willing.csv", *rules, "--json")
+    found = run_plan("--reviewers", "people.csv", "--willing", "willing.csv", *rules, "--json")
     report = json.loads(found.stdout)
     assert report["status"] in ("optimal", "feasible"), report["explanation"]
     assert {rule["option"] for rule in report["rules"]} == set(map(" ".join, zip(rules[::2], rules[1::2], strict=True)))
@@ -110,10 +95,10 @@ def test_rules_of_an_assignment_hold_on_every_paper_of_a_plan() -> None:
 def test_a_rule_that_no_plan_keeps_is_said_with_papers_and_counts() -> None:
     Path("people.csv").write_text(RULED)
     Path("willing.csv").write_text("reviewer\nann\nbob\n")
-    alone = run("--reviewers", "people.csv", "--willing", "willing.csv", "--at-least", "region=3")
+    alone = run_plan("--reviewers", "people.csv", "--willing", "willing.csv", "--at-least", "region=3")
     assert alone.exit_code == 2
     assert "expected a value, as in region:A" in " ".join(alone.stderr.split())
-    none = run("--reviewers", "people.csv", "--willing", "willing.csv", "--at-least", "region:A=2")
+    none = run_plan("--reviewers", "people.csv", "--willing", "willing.csv", "--at-least", "region:A=2")
     assert "apers p1, p2 need 2 more reviews of region A" in " ".join(none.stdout.split())
 
 
@@ -148,7 +133,7 @@ def test_rules_that_cannot_be_meant_end_with_one_message(
     if text is not None:
         Path("rules.csv").write_text(text)
         words = (*words, "--reviewers", "rules.csv")
-    found = run(*words)
+    found = run_plan(*words)
     assert found.exit_code == 2
     assert message in found.stderr
     assert found.stderr.count("Error:") == 1
@@ -159,9 +144,9 @@ def test_rules_that_cannot_be_meant_end_with_one_message(
 def test_columns_of_side_files_can_be_named(header: str, given: str) -> None:
     more = "0.9" + ",0,0" * (header.count(",") > 2)
     Path("odd.csv").write_text(f"{header}\np1,bob,{more}\n")
-    found = run("--affinity", "odd.csv")
+    found = run_plan("--affinity", "odd.csv")
     assert found.exit_code == 2
     assert "--columns odd.csv:affinity=" in found.stderr
-    found = run("--affinity", "odd.csv", "--columns", given, "--json")
+    found = run_plan("--affinity", "odd.csv", "--columns", given, "--json")
     assert found.exit_code == 0, found.stderr
     assert 0.9 in [review["affinity"] for review in json.loads(found.stdout)["reviews"]]

@@ -1,34 +1,22 @@
 """What a page proposes is typed as it is, and gives what it says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
-from tests.pages import offered
+from tests.pages import CHAIN, offered, run
 
 ITEMS = "item\n" + "".join(f"p{i}\n" for i in range(8))
 PEOPLE = "reviewer,load,institution\n" + "".join(f"r{j},4,{'AB'[j % 2]}\n" for j in range(8))
 #: Two tracks: papers and reviewers below 4, and the others.
 TRACKS = "item,reviewer\n" + "".join(f"p{i},r{j}\n" for i in range(8) for j in range(8) if (i < 4) != (j < 4))
 ASSIGN = "assign --items items.csv --reviewers people.csv -o out.csv"
-CHAIN = "reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\ncleo,p3\ncleo,p4\n"
-
-
-def run(*words: str) -> Result:
-    result = CliRunner().invoke(main, list(words), catch_exceptions=False)
-    assert "Traceback" not in result.output
-    return result
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     files = {"items.csv": ITEMS, "people.csv": PEOPLE, "tracks.csv": TRACKS, "reviews.csv": CHAIN}
     for name, text in files.items():
         Path(name).write_text(text)
@@ -39,11 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         # The demands can be met, the level cannot.
         ("--conflicts tracks.csv --demand 2", "--target none", "Demands and loads can be met, but not the level"),
-        (
-            "--conflicts tracks.csv --demand 2 --target survives-reviewer",
-            "--target none",
-            "cover 4 of 8 papers",
-        ),
+        ("--conflicts tracks.csv --demand 2 --target survives-reviewer", "--target none", "cover 4 of 8 papers"),
         ("--conflicts tracks.csv --demand 2 --target connected", "--target none", "(target connected)"),
         ("--conflicts tracks.csv --demand 2 --max-probability 0.9", "--target none", "(target double)"),
         ("--conflicts tracks.csv --demand 2 --at-most institution=1", "--target none", "(target double)"),

@@ -1,22 +1,16 @@
 """Rules that differ among papers and conflicts by affiliation, from downloads to the verifier."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from reviewgraph.cli import main
+from tests.pages import run
 
 KIT = Path(__file__).parents[2] / "hotcrp" / "exports" / "3.4" / "stage1"
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, words, catch_exceptions=False)
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -25,9 +19,8 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture(autouse=True)
-def conference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def conference(folder: Path) -> None:
     """The downloads of a HotCRP conference, and a list of its committee with affiliations and countries."""
-    monkeypatch.chdir(tmp_path)
     for name in ("labconf-data.csv", "labconf-authors.csv", "labconf-data.json", "labconf-allprefs.csv"):
         Path(name).write_bytes((KIT / name).read_bytes())
     committee = [row["email"] for row in rows(str(KIT / "truth" / "pc.csv"))]

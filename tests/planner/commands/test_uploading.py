@@ -1,21 +1,14 @@
 """``plan`` and ``assign`` write what conference systems take."""
 
-from __future__ import annotations
-
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
 from reviewgraph.formats import takers
 from reviewgraph.io import read_reviews
-from tests.pages import offered
-
-Run = Callable[..., Result]
+from tests.pages import offered, run
 
 #: Two groups of papers, as HotCRP tells of assignments.
 ASSIGNMENTS = "paper,action,email,title\n" + "".join(
@@ -25,13 +18,11 @@ ASSIGNMENTS = "paper,action,email,title\n" + "".join(
 )
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def folder(folder: Path) -> None:
     Path("pcassignments.csv").write_text(ASSIGNMENTS, "utf-8")
     Path("papers.csv").write_text("item,title\n1,On ties\n2,On trees\n", "utf-8")
     Path("people.csv").write_text("reviewer\nann@example.org\nbob@example.org\n", "utf-8")
-    return lambda *words: CliRunner().invoke(main, words)
 
 
 def assigned(*words: str) -> tuple[str, ...]:
@@ -43,7 +34,7 @@ def pairs(*paths: str) -> set[tuple[object, object]]:
     return set(zip(found["reviewer"], found["item"], strict=True))
 
 
-def test_a_plan_for_hotcrp_reaches_the_level_and_clears_nothing(run: Run) -> None:
+def test_a_plan_for_hotcrp_reaches_the_level_and_clears_nothing() -> None:
     told = run("plan", "pcassignments.csv", "--to", "hotcrp", "-o", "upload.csv")
     assert told.exit_code == 0, told.output
     rows = list(csv.DictReader(Path("upload.csv").read_text("utf-8").splitlines()))
@@ -59,7 +50,7 @@ def test_a_plan_for_hotcrp_reaches_the_level_and_clears_nothing(run: Run) -> Non
 
 
 @pytest.mark.parametrize("name", takers())
-def test_every_form_holds_the_same_assignment(run: Run, name: str) -> None:
+def test_every_form_holds_the_same_assignment(name: str) -> None:
     papers = ["TALKAA", "TALKAB"] if name == "pretalx" else ["1", "2"]
     Path("papers.csv").write_text("item,title\n{},On ties\n{},On trees\n".format(*papers), "utf-8")
     told = run(*assigned("--to", name, "-o", "out"))
@@ -73,7 +64,7 @@ def test_every_form_holds_the_same_assignment(run: Run, name: str) -> None:
         assert run(*offered(told.stdout)).exit_code == 0
 
 
-def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:
+def test_a_plan_is_for_the_system_that_the_reviews_came_from() -> None:
     told = run("plan", "pcassignments.csv", "-o", "upload.csv")
     assert told.exit_code == 0, told.output
     assert "Upload  upload.csv: HotCRP, Assignments, Bulk update (it only adds)" in told.stdout
@@ -82,7 +73,7 @@ def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:
     assert Path("upload.csv").read_text("utf-8").startswith("item,reviewer,")
 
 
-def test_a_plan_for_excel_is_a_workbook_that_check_reads(run: Run) -> None:
+def test_a_plan_for_excel_is_a_workbook_that_check_reads() -> None:
     """Its name says so; the system of the reviews does not count then."""
     for name in ("plan.csv", "plan.xlsx"):
         assert (
@@ -97,7 +88,7 @@ def test_a_plan_for_excel_is_a_workbook_that_check_reads(run: Run) -> None:
     assert Path("letters.xlsx").read_bytes().startswith(b"PK")
 
 
-def test_names_that_the_system_does_not_take_are_never_another_format_without_a_word(run: Run) -> None:
+def test_names_that_the_system_does_not_take_are_never_another_format_without_a_word() -> None:
     Path("pcassignments.csv").write_text(ASSIGNMENTS.replace("@example.org", ""), "utf-8")
     told = run("plan", "pcassignments.csv", "-o", "plan.csv")
     assert told.exit_code == 2
@@ -110,7 +101,7 @@ def test_names_that_the_system_does_not_take_are_never_another_format_without_a_
 
 
 @pytest.mark.parametrize(("odd", "kept"), [("#cyd@example.org", False), ("o'cyd@example.org", True), ("cyd", False)])
-def test_one_odd_address_leaves_the_form_of_the_others(run: Run, odd: str, kept: bool) -> None:
+def test_one_odd_address_leaves_the_form_of_the_others(odd: str, kept: bool) -> None:
     Path("pcassignments.csv").write_text(ASSIGNMENTS.replace("cyd@example.org", odd), "utf-8")
     Path("capacity.csv").write_text(f'reviewer,spare\n"{odd}",1\nann@example.org,1\n', "utf-8")
     Path("fixed.csv").write_text(f'item,reviewer\n1,"{odd}"\n3,ann@example.org\n', "utf-8")
@@ -123,7 +114,7 @@ def test_one_odd_address_leaves_the_form_of_the_others(run: Run, odd: str, kept:
     assert (f"1 review left out, to be entered by hand (1 by {odd})" in told.stderr) is not kept
 
 
-def test_labels_and_invitations_reach_the_edges(run: Run) -> None:
+def test_labels_and_invitations_reach_the_edges() -> None:
     words = assigned("--to", "openreview", "--label", "run-1", "--invitation", "V/-/Proposed_Assignment")
     assert run(*words, "-o", "edges.json").exit_code == 0
     edge = json.loads(Path("edges.json").read_text("utf-8"))[0]
@@ -146,14 +137,14 @@ def test_labels_and_invitations_reach_the_edges(run: Run) -> None:
         (["--to", "hotcrp", "-o", "out", "--invitation", "x"], "Error: --invitation: expected --to openreview with it"),
     ],
 )
-def test_what_does_not_go_together_is_refused(run: Run, words: list[str], message: str) -> None:
+def test_what_does_not_go_together_is_refused(words: list[str], message: str) -> None:
     for command in (["plan", "pcassignments.csv", *words], assigned(*words)):
         told = run(*command)
         assert told.exit_code == 2
         assert message in told.stderr
 
 
-def test_a_label_goes_to_the_system_that_the_input_is_from(run: Run) -> None:
+def test_a_label_goes_to_the_system_that_the_input_is_from() -> None:
     done = run("plan", "pcassignments.csv", "-o", "upload.csv", "--label", "R2")
     assert done.exit_code == 0, done.stderr
     assert {row["round"] for row in csv.DictReader(Path("upload.csv").read_text().splitlines())} == {"R2"}
@@ -166,7 +157,7 @@ def test_a_label_goes_to_the_system_that_the_input_is_from(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_who_is_not_of_the_committee_is_asked_only_by_name_and_for_external_reviews(run: Run) -> None:
+def test_who_is_not_of_the_committee_is_asked_only_by_name_and_for_external_reviews() -> None:
     place = Path(__file__).parents[2] / "hotcrp" / "exports" / "3.4" / "stage1"
     words = ["plan", str(place / "api-reviews.json"), "--items", str(place / "labconf-data.csv"), "--min-reviews", "3"]
     told = run(*words, "-o", "upload.csv")
@@ -190,7 +181,7 @@ def test_who_is_not_of_the_committee_is_asked_only_by_name_and_for_external_revi
         *("review", "r2draft", "draft2", "response", "x-response", "R2review", "R_", "R--2", "R 2", "2R", "-R", "ré"),
     ],
 )
-def test_rounds_that_hotcrp_would_not_take_are_refused_in_one_message(run: Run, label: str) -> None:
+def test_rounds_that_hotcrp_would_not_take_are_refused_in_one_message(label: str) -> None:
     told = run("plan", "pcassignments.csv", "--to", "hotcrp", "-o", "upload.csv", f"--label={label}")
     assert told.exit_code == 2
     assert "label that HotCRP takes as the name of a round (letters and digits" in told.stderr
@@ -200,7 +191,7 @@ def test_rounds_that_hotcrp_would_not_take_are_refused_in_one_message(run: Run, 
 
 
 @pytest.mark.parametrize("label", ["R2", "round-2", "A_b", "reviewers", "sec", "pri", "ext", "opt", "preview2", "any2"])
-def test_rounds_that_hotcrp_takes(run: Run, label: str) -> None:
+def test_rounds_that_hotcrp_takes(label: str) -> None:
     done = run("plan", "pcassignments.csv", "--to", "hotcrp", "-o", "upload.csv", "--label", label)
     assert done.exit_code == 0, done.output
     assert f",{label}\n" in Path("upload.csv").read_text("utf-8")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import json
 
@@ -10,14 +8,13 @@ from planner.commands.assign import assign
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "items.csv").write_text("item\n" + "".join(f"p{i}\n" for i in range(12)))
+def folder(folder):
+    (folder / "items.csv").write_text("item\n" + "".join(f"p{i}\n" for i in range(12)))
     for name, number in (("reviewers.csv", 10), ("fewer.csv", 9)):
-        (tmp_path / name).write_text("reviewer\n" + "".join(f"r{j}\n" for j in range(number)))
+        (folder / name).write_text("reviewer\n" + "".join(f"r{j}\n" for j in range(number)))
     rows = [f"p{i},r{j},{((7 * i + 3 * j) % 11) / 10}\n" for i in range(12) for j in range(10)]
-    (tmp_path / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
-    return tmp_path
+    (folder / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
+    return folder
 
 
 def run(*arguments, reviewers="reviewers.csv"):

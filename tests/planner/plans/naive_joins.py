@@ -1,7 +1,5 @@
 """Fewest joins by trying every tree of merges. Shares no code with the planner."""
 
-from __future__ import annotations
-
 from functools import cache
 
 
@@ -35,23 +33,25 @@ def fewest_joins(covers: list[int]) -> int:
     return price((1 << n) - 1)
 
 
+def grown(group: int, covers: list[int]) -> int:
+    """Items of a group once all covers that share two with it have joined."""
+    grew = True
+    while grew:
+        grew = False
+        for cover in covers:
+            if (group & cover).bit_count() > 1 and cover & ~group:
+                group, grew = group | cover, True
+    return group
+
+
 def groups_by_price(covers: list[int], most: int) -> list[set[int]]:
     """Items of the closed groups that 0, 1, ..., ``most`` joins make, every union of two that share two items tried."""
-
-    def grown(group: int) -> int:
-        grew = True
-        while grew:
-            grew = False
-            for cover in covers:
-                if (group & cover).bit_count() > 1 and cover & ~group:
-                    group, grew = group | cover, True
-        return group
-
     levels = [set(covers)]
     for price in range(1, most + 1):
-        new = {grown(group | cover) for group in levels[-1] for cover in covers if (group & cover).bit_count() == 1}
+        hung = (group | cover for group in levels[-1] for cover in covers if (group & cover).bit_count() == 1)
+        new = {grown(group, covers) for group in hung}
         for small in range(1, price // 2 + 1):
             pairs = ((a, b) for a in levels[price - small] for b in levels[small])
-            new |= {grown(a | b) for a, b in pairs if (a & b).bit_count() > 1}
+            new |= {grown(a | b, covers) for a, b in pairs if (a & b).bit_count() > 1}
         levels.append(new)
     return levels

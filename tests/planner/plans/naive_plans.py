@@ -1,21 +1,19 @@
 """Plans by brute force: every set of allowed pairs, smallest first. Shares no code with the planner."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations
 from math import comb
 
 
-def closed(covers: list[int]) -> list[int]:
-    """Merge item sets (bit masks) while two of them share two items."""
+def closed(covers: list[int], shared: int = 2) -> list[int]:
+    """Merge item sets (bit masks) while two of them share so many items."""
     groups = list(covers)
     merged = True
     while merged:
         merged = False
         for a in range(len(groups)):
             for b in range(a):
-                if (groups[a] & groups[b]).bit_count() >= 2:
+                if (groups[a] & groups[b]).bit_count() >= shared:
                     groups[b] |= groups.pop(a)
                     merged = True
                     break
@@ -29,18 +27,7 @@ def is_double(covers: list[int], n_items: int) -> bool:
 
 
 def is_connected(covers: list[int], n_items: int) -> bool:
-    groups = [cover for cover in covers if cover]
-    merged = True
-    while merged:
-        merged = False
-        for a in range(len(groups)):
-            for b in range(a):
-                if groups[a] & groups[b]:
-                    groups[b] |= groups.pop(a)
-                    merged = True
-                    break
-            if merged:
-                break
+    groups = closed([cover for cover in covers if cover], 1)
     return n_items == 0 or groups == [(1 << n_items) - 1] or (n_items == 1 and bool(groups))
 
 
@@ -84,9 +71,6 @@ def _rank(rows: list[list[int]], prime: int) -> int:
                 rows[r] = [(x - factor * y) % prime for x, y in zip(rows[r], rows[rank], strict=True)]
         rank += 1
     return rank
-
-
-LEVELS = {"double": is_double, "connected": is_connected, "recoverable": is_recoverable}
 
 
 def survives_reviewer(covers: list[int], n_items: int) -> bool:
@@ -167,15 +151,7 @@ def blocks(covers: list[int], n_items: int, target: str) -> list[int]:
     if target == "double":
         return closed(covers)
     if target == "connected":
-        groups = [cover for cover in covers if cover] + [1 << i for i in range(n_items)]
-        for item in range(n_items):
-            touching = [group for group in groups if group >> item & 1]
-            groups = [group for group in groups if not group >> item & 1]
-            merged = 0
-            for group in touching:
-                merged |= group
-            groups.append(merged)
-        return groups
+        return closed([cover for cover in covers if cover] + [1 << i for i in range(n_items)], 1)
     found = [cover & -cover for cover in covers if cover][:1]
     live = [j for j, cover in enumerate(covers) if cover.bit_count() >= 2]
     for size in range(1, len(live) + 1):

@@ -1,7 +1,5 @@
 """Planning instances with people in them, and their best plans by brute force; shares no code with the planner."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st

@@ -1,12 +1,11 @@
 """Planning instances that aim at what breaks: tight loads, conflicts, single-review and emergency reviewers."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
 from planner._plans.constraints import Constraints, constrain
+from planner._plans.task import Task, new_task
 from reviewgraph import Reviews, Rules
 
 
@@ -33,6 +32,11 @@ class Case(NamedTuple):
         pairs = [(j, i) for j in range(M) for i in range(N) if spare[j] and not covers[j] >> i & 1]
         room = [self.options.get("max_per_item", 99)] * N
         return covers, N, [p for p in pairs if p not in barred], spare, room, self.options.get("cost", {})
+
+
+def task_of(case: Case, **more: Any) -> Task:
+    """The task of a case, with further options."""
+    return new_task(constrained(case.reviews, **{**case.options, **more}), 64)
 
 
 @st.composite

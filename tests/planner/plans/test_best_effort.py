@@ -1,7 +1,5 @@
 """The most of plans that cannot be had, against every set of reviews."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from planner._plans import lower_bounds as claims
 from planner._plans.outcome import PlanStatus
 from planner._plans.target import Bound
 from planner.verifying import plain_rules
-from reviewgraph import Reviews, Search
+from reviewgraph import Search
 from reviewgraph._base import Clock
 from reviewgraph._verify import bounds
 from reviewgraph._verify.bounds import COUNTED, EXPANSION
@@ -31,7 +29,6 @@ from tests.trials import examples
 
 ROOT = Path(__file__).parents[3]
 NONE: dict[str, Any] = {"added": (), "pairs": np.empty((0, 2), np.int64), "merges": np.empty((0, 4), np.int64)}
-CHAIN = Reviews([(j, i) for j in range(4) for i in (j, j + 1)])
 
 
 @pytest.mark.slow

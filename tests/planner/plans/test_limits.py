@@ -1,7 +1,5 @@
 """Searches look at the clock: whenever it is over, or Ctrl-C comes, what is known by then is handed out and holds."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 
@@ -20,7 +18,7 @@ from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from tests.looks import Looks
 from tests.planner.plans.checking import verify_plan
-from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.planner.plans.plan_cases import Case, cases, task_of
 from tests.trials import NIGHTLY, examples, sampled
 
 
@@ -50,9 +48,7 @@ def clock_of(looks: int, *, ctrl_c: bool) -> type[Clock]:
     ),
 )
 @pytest.mark.parametrize(
-    "options",
-    [{"spare": 1}, {"spare": 2, "n": 2}, {"min_reviews": 4, "spare": 2}],
-    ids=["", "budget", "needs"],
+    "options", [{"spare": 1}, {"spare": 2, "n": 2}, {"min_reviews": 4, "spare": 2}], ids=["", "budget", "needs"]
 )
 def test_a_plan_that_was_stopped_holds(
     monkeypatch: pytest.MonkeyPatch, target: str, options: dict[str, Any], ctrl_c: bool
@@ -98,7 +94,7 @@ def test_the_greedy_stops_and_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch
 @given(cases())
 @examples(24)
 def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
-    task = new_task(constrained(case.reviews, **case.options), 64)
+    task = task_of(case)
     root, rules = task.start.labels(), task.constraints
     covered = set(zip(*(side.tolist() for side in task.start.entries()), strict=True))
     expected = [

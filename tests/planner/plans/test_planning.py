@@ -1,5 +1,5 @@
-from __future__ import annotations
-
+import copy
+import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -347,3 +347,25 @@ def test_few_candidates_are_proved_before_the_plan_is_improved(monkeypatch: pyte
     monkeypatch.setattr(cascade, "improve_search", lambda *_: pytest.fail(searched))
     plan = planner.plan(Reviews([(1, 1)], reviewers=range(2), items=range(2)), capacity={0: 3})
     assert (plan.status, plan.count, plan.lower_bound) == ("optimal", 2, 2)
+
+
+# A plan as a result.
+
+
+APART = [("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3), ("cyd", 4), ("cyd", 5)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_plan_pickles_and_copies_and_still_verifies(target: str) -> None:
+    plan = planner.plan(Reviews(APART), target=target)
+    for twin in (pickle.loads(pickle.dumps(plan)), copy.copy(plan), copy.deepcopy(plan)):
+        assert repr(twin.to_dict()) == repr(plan.to_dict())
+        verify_plan(twin)
+
+
+def test_columns_and_dictionary_name_the_same_reviews() -> None:
+    plan = planner.plan(Reviews(APART))
+    columns, listed = plan.to_columns(), plan.to_dict()["reviews"]
+    assert list(columns["item"]) == [review["item"] for review in listed]
+    assert len(listed) == plan.count == len(plan.to_frame(backend="pyarrow"))
+    assert "\n" not in repr(plan)

@@ -1,7 +1,5 @@
 """How commands end before their end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -30,10 +28,9 @@ def everyday(*commands: str) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     Path("reviews.csv").write_text(TABLE, "utf-8")
-    return tmp_path
+    return folder
 
 
 def begin(command: str, stdout: int) -> subprocess.Popen[bytes]:

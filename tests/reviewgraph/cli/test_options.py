@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 
 import click
 import pytest
@@ -20,12 +18,11 @@ def show(reviews, as_json):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run(folder):
 
     def run(*args, **files):
         for name, content in files.items():
-            (tmp_path / f"{name}.csv").write_text(content)
+            (folder / f"{name}.csv").write_text(content)
         return CliRunner().invoke(show, list(args))
 
     return run
@@ -76,15 +73,6 @@ def test_bad_input_is_one_message_and_exit_status_2(run, args, message):
     assert "Traceback" not in done.stderr
 
 
-def test_options_load_click_alone():
-    code = (
-        "import sys; import reviewgraph.cli.options;"
-        "print(sorted({'duckdb', 'numpy', 'scipy', 'pandas', 'pyarrow', 'narwhals'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize("command", ["check", "plan", "calibrate"])
 def test_a_column_that_no_file_has_is_refused(tmp_path, command):
     reviews = tmp_path / "reviews.csv"
@@ -95,10 +83,9 @@ def test_a_column_that_no_file_has_is_refused(tmp_path, command):
     assert CliRunner().invoke(main, [command, str(reviews), "--columns", "score=mark"]).exit_code == 0
 
 
-def test_a_conference_file_is_no_longer_read_and_that_is_said(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text("reviewer,item\na,1\nb,1\n")
-    (tmp_path / "conference.toml").write_text("[rules]\nload = 0\n")
+def test_a_conference_file_is_no_longer_read_and_that_is_said(folder):
+    (folder / "t.csv").write_text("reviewer,item\na,1\nb,1\n")
+    (folder / "conference.toml").write_text("[rules]\nload = 0\n")
     done = CliRunner().invoke(main, ["check", "t.csv"])
     assert (done.exit_code, "Over load" in done.stdout) == (0, False)
     said = "conference.toml is no longer read: give its options on the command line"

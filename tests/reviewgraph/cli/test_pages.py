@@ -1,15 +1,12 @@
 """Pages of all commands fit the terminal, and nothing in a label steers it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from reviewgraph._base.text import HIDDEN, columns
-from reviewgraph.cli import main
+from tests.pages import run
 
 #: A label that clears the screen, one that turns the direction of writing, one of wide characters, and a long one.
 NAMES = [
@@ -27,14 +24,7 @@ COMMANDS = {
     "check": ("check", "reviews.csv", "--require", "survives-reviewer"),
     "check of a part": ("check", "reviews.csv", "planned.csv", "--missing", "0.1", "--no-fragile"),
     "plan": ("plan", "reviews.csv"),
-    "plan against losses": (
-        "plan",
-        "reviews.csv",
-        "--target",
-        "survives-reviewer",
-        "--time-limit",
-        "2",
-    ),
+    "plan against losses": ("plan", "reviews.csv", "--target", "survives-reviewer", "--time-limit", "2"),
     "plan with costs and gains": (
         *("plan", "reviews.csv", "--affinity", "affinity.csv", "--target", "double", "--for", "decision"),
         *("--select", "3"),
@@ -54,8 +44,7 @@ COMMANDS = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     papers = [f"p{n}" for n in range(1, 11)]
     # A ring: each reviewer shares one paper with the next.
     pairs = [(who, papers[(2 * n + more) % 10]) for n, who in enumerate(NAMES) for more in range(3)]
@@ -66,10 +55,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("people.csv").write_text("reviewer\n" + "".join(f"{who}\n" for who in NAMES), "utf-8")
     affinity = [f"{paper},{who},{0.1 * (n % 9):.1f}" for n, paper in enumerate(papers) for who in NAMES]
     Path("affinity.csv").write_text("\n".join(["item,reviewer,affinity", *affinity, ""]), "utf-8")
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, words)
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,7 +1,5 @@
 """Another project's package named planner is one message, and nothing else breaks."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Progress on stderr: silence for short work, new words soon, old words ever more rarely."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """What a command reads is never what it writes, and a failure of the program is no missed level."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -15,13 +13,12 @@ PAIRS = "reviewer,paper\nann,p3\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     Path("d.csv").write_text(TABLE, "utf-8")
     Path("c.csv").write_text(PAIRS, "utf-8")
     Path("link.csv").symlink_to("d.csv")
     os.link("d.csv", "hard.csv")
-    return tmp_path
+    return folder
 
 
 @pytest.mark.usefixtures("folder")

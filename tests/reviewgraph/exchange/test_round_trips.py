@@ -1,7 +1,5 @@
 """Graphs and matrices: there and back without loss, and what other people's graphs may look like."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from itertools import combinations

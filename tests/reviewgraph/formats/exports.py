@@ -1,7 +1,5 @@
 """Exports of one small conference as each system writes them, with the reviews that a reader has to find."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

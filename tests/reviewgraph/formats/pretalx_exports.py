@@ -1,13 +1,12 @@
 """What the exports of a real pretalx have to be read as: what its database holds beside them in ``truth.json``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
 
 from reviewgraph import read_reviews
 from reviewgraph.formats.side import read_conflicts, read_items, read_reviewers
+from tests.reviewgraph.reading_cases import found
 
 Pairs = dict[tuple[str, str], float | None]
 RUNNING = ("submitted", "accepted", "confirmed", "rejected")
@@ -44,19 +43,13 @@ class Event:
         return {**planned, **self.written(by=by)}
 
 
-def pairs_of(reviews: Any) -> Pairs:
-    columns = reviews.to_dict()
-    scores = [None if score is None or score != score else score for score in columns["score"]]
-    return dict(zip(zip(columns["reviewer"], columns["item"], strict=True), scores, strict=True))
-
-
 def expect_pages_read(event: Event) -> None:
     """The exports of the pages: with several categories the one called Score stands where the total would."""
     several = any(len(one["scores"]) > 1 for one in event.truth["reviews"])
     for form in ("csv", "json"):
         for name in ("every", "bare"):
             read = read_reviews(event.path(f"reviews-{name}.{form}"), items=event.path(f"sessions.{form}"))
-            assert pairs_of(read) == event.written(category="Score" if several else ""), (name, form)
+            assert found(read) == event.written(category="Score" if several else ""), (name, form)
             assert set(read.items) == event.live
         assert {code: one.title for code, one in read_items(event.path(f"sessions.{form}")).items()} == {
             code: event.truth["titles"][code] for code in event.live
@@ -65,23 +58,23 @@ def expect_pages_read(event: Event) -> None:
             read = read_reviews(
                 event.path(f"reviews-every.{form}"), items=event.path(f"sessions.{form}"), columns={"score": "Impact"}
             )
-            assert pairs_of(read) == event.written(category="Impact")
+            assert found(read) == event.written(category="Impact")
 
 
 def expect_api_read(event: Event) -> None:
     """What the API returns: totals by code; with the teams by address; with proposals what is assigned, too."""
     items = event.path("api-submissions-plain.json")
-    assert pairs_of(read_reviews(event.path("api-reviews.json"), items=items)) == event.written(by="code")
-    assert pairs_of(read_reviews(event.path("api-reviews-all.json"))) == event.written(by="code")
+    assert found(read_reviews(event.path("api-reviews.json"), items=items)) == event.written(by="code")
+    assert found(read_reviews(event.path("api-reviews-all.json"))) == event.written(by="code")
     notes: list[str] = []
     pages = [event.path(f"api-page-{number}.json") for number in (1, 2)]
-    assert pairs_of(read_reviews(*pages, items=items, note=notes.append)) == event.written(by="code")
+    assert found(read_reviews(*pages, items=items, note=notes.append)) == event.written(by="code")
     assert sum("give all pages" in note for note in notes) == 2
     files = [event.path(f"api-{name}.json") for name in ("reviews", "submissions", "teams")]
     read = read_reviews(*files)
-    assert pairs_of(read) == event.assigned()
+    assert found(read) == event.assigned()
     assert set(read.items) == event.live
-    assert pairs_of(read_reviews(files[1])) == dict.fromkeys(
+    assert found(read_reviews(files[1])) == dict.fromkeys(
         (code, of) for _, code, of in event.truth["assigned"] if of in event.live
     )
     assert set(read_reviewers(files[2])) == {email for _, email in event.truth["people"].values()}

@@ -1,7 +1,5 @@
 """Findings of the audit: the same in files, frames and rows; corrected, noted or asked about; and overruled."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -4,8 +4,6 @@
 or what is asked. ``python -m tests.reviewgraph.formats.test_cases`` writes it anew, so that the differences are seen.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

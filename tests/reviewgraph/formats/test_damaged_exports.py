@@ -1,7 +1,5 @@
 """What is wrong with an export is said where it is wrong."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest
@@ -9,9 +7,8 @@ import pytest
 from reviewgraph import read_reviews
 from reviewgraph.graph import ColumnWarning
 from tests.reviewgraph.formats.exports import SCORES, as_csv, as_json, as_xlsx, as_zip, easychair_files
-from tests.reviewgraph.formats.test_exports import found
 from tests.reviewgraph.formats.test_limits import HEAD, with_sheet
-from tests.reviewgraph.reading_cases import refused, rows
+from tests.reviewgraph.reading_cases import found, refused, rows
 
 MEMBER = {"columns": {"reviewer": "PC member"}}
 NARROW = ["pid", "email", "field", "data"]

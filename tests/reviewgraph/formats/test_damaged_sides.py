@@ -1,7 +1,5 @@
 """Side files that are damaged: pairs and numbers that stand in them, or one message."""
 
-from __future__ import annotations
-
 import io
 import random
 import zipfile

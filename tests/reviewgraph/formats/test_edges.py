@@ -1,6 +1,4 @@
-"""The smallest and oddest exports of every format: what they say, or one message."""
-
-from __future__ import annotations
+"""Exports of every format as their systems write them, and the smallest and oddest ones."""
 
 import codecs
 
@@ -9,8 +7,7 @@ import pytest
 from reviewgraph import InputError, read_reviews
 from tests.reviewgraph.formats import exports
 from tests.reviewgraph.formats.exports import EVERY, PAPERS, SCORES, as_json
-from tests.reviewgraph.formats.test_exports import found
-from tests.reviewgraph.reading_cases import refused
+from tests.reviewgraph.reading_cases import found, refused
 
 ONE = ("bob@x.org", "7")
 TEXTS = [export for export in EVERY if not export.name.endswith((".zip", ".xlsx"))]
@@ -37,6 +34,11 @@ def outcome(write, export, data=None):
         return found(read_reviews(write(export.data if data is None else data, export.name), **export.options))
     except InputError as error:
         return str(error)
+
+
+@pytest.mark.parametrize("export", EVERY, ids=lambda export: export.name)
+def test_every_export_gives_its_reviews(write, export):
+    assert found(read_reviews(write(export.data, export.name), **export.options)) == export.reviews
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Large files and Parquet: what DuckDB reads is what is read line by line."""
 
-from __future__ import annotations
-
 import csv
 import io
 import subprocess
@@ -158,8 +156,7 @@ def test_lines_are_counted_alike_under_mixed_line_ends(write, monkeypatch, ends)
 
 
 @pytest.mark.parametrize("column", [pa.array(["x" * 10_000] * 30), pa.array(np.zeros(100_000))], ids=["long", "many"])
-def test_parquet_that_would_fill_memory_is_refused_undecoded(tmp_path, monkeypatch, column):
-    monkeypatch.chdir(tmp_path)
+def test_parquet_that_would_fill_memory_is_refused_undecoded(folder, monkeypatch, column):
     monkeypatch.setattr(engine, "PARQUET", engine.PARQUET._replace(most=100_000))
     plain = len(column) < 100
     table = pa.table({"reviewer": column, "paper": column})
@@ -170,8 +167,7 @@ def test_parquet_that_would_fill_memory_is_refused_undecoded(tmp_path, monkeypat
     assert read_reviews("bomb.parquet").n_reviews == 1
 
 
-def test_dictionaries_of_parquet_hold_what_rows_have(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_dictionaries_of_parquet_hold_what_rows_have(folder):
     # Values that no row has, values twice, nulls, and another dictionary in each group of rows.
     who = pa.DictionaryArray.from_arrays(pa.array([1, 3, None, 1], pa.int32()), ["nobody", "a", "b", "a"])
     for stored in (who, who.cast(pa.string())):
@@ -202,8 +198,7 @@ def test_columns_whose_names_differ_in_case_are_two(tmp_path):
     assert rows(read_reviews(tmp_path / "r.parquet")) == [("a", "5", 1.0), ("b", "6", 2.0)]
 
 
-def test_parquet_is_read_and_written_without_pyarrow(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_parquet_is_read_and_written_without_pyarrow(folder):
     pyarrow.parquet.write_table(pa.table({"reviewer": ["a", "a"], "paper": [1, 2], "score": [1.0, 2.0]}), "r.parquet")
     code = (
         "import sys\nsys.modules['pyarrow'] = None\nimport lsc, reviewgraph\n"

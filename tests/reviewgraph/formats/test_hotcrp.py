@@ -1,7 +1,5 @@
 """Every download of a real HotCRP, byte for byte, against what its database held: versions 3.2 and 3.4, two stages."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

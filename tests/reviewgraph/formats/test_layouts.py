@@ -1,7 +1,5 @@
 """Tables as people lay them out: titles, two header rows, merged cells, a sheet per judge, JSON, pairs."""
 
-from __future__ import annotations
-
 import io
 import random
 
@@ -14,7 +12,7 @@ from reviewgraph import read_reviews
 from reviewgraph.formats import delimited
 from reviewgraph.formats.side import read_affinity
 from tests.reviewgraph.formats.exports import as_spreadsheet_xml, as_xlsx
-from tests.reviewgraph.reading_cases import refused, rows
+from tests.reviewgraph.reading_cases import read, refused, rows
 
 WANTED = [("ann", "p1", 3.0), ("ann", "p2", 5.0), ("bob", "p1", 4.0)]
 
@@ -32,13 +30,6 @@ def workbook(change, sheets=None):
     data = io.BytesIO()
     book.save(data)
     return data.getvalue()
-
-
-def read(name, **options):
-    """The rows of a file, and the notes on it."""
-    notes = []
-    reviews = read_reviews(name, note=notes.append, **options)
-    return rows(reviews), notes
 
 
 def test_a_row_of_numbers_is_no_header(write):

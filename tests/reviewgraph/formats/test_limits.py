@@ -1,7 +1,5 @@
 """Files made to blow up are refused with the limit they are beyond, quickly and in little memory."""
 
-from __future__ import annotations
-
 import io
 import re
 import time

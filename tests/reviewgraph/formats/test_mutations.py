@@ -1,7 +1,5 @@
 """Exports that are damaged: the reviews that are left, or one message, and never another score."""
 
-from __future__ import annotations
-
 import io
 import random
 import zipfile
@@ -11,7 +9,7 @@ import pytest
 from reviewgraph import InputError, read_reviews
 from tests.damages import FAIR, ROUGH, columns_renamed, inside, without_lines
 from tests.reviewgraph.formats.exports import EVERY
-from tests.reviewgraph.formats.test_exports import found
+from tests.reviewgraph.reading_cases import found
 from tests.trials import trials
 
 MUTATIONS = trials(50)

@@ -3,14 +3,13 @@ import pytest
 from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import side
 from reviewgraph.formats.side import Item, Reviewer
+from tests.reviewgraph.reading_cases import labelled, numbers_of
 
 
 @pytest.fixture
-def write(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
+def write(folder):
     def write(content, name="side.csv"):
-        (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+        (folder / name).write_text(content, encoding="utf-8", newline="")
         return name
 
     return write
@@ -31,34 +30,25 @@ def test_reviewers(write):
     assert side.read_reviewers(missing) == {"a": Reviewer(5, 1, "X", True), "b": Reviewer(None, None, "", False)}
     with pytest.raises(InputError, match="expected a finite number, found 'NA'"):
         side.read_affinity(write("item,reviewer,affinity\np,a,NA\n"))
-    assert listed(side.read_conflicts(write("item,reviewer\nNA,Na Li\n"))) == [("Na Li", "NA")]
+    assert labelled(side.read_conflicts(write("item,reviewer\nNA,Na Li\n"))) == [("Na Li", "NA")]
     assert side.read_reviewers(write("reviewer\nr\n")) == {"r": Reviewer(None, None, "", False)}
 
 
 def test_pairs_of_items_and_reviewers(write):
     text = "paper,title,given_name,family_name,email,conflicttype\n3,T,G,F,a,Personal\n3,T,G,F,b,Author\n3,T,G,F,a,\n"
-    assert listed(side.read_conflicts(write(text))) == [("a", "3"), ("b", "3")]
-    assert listed(side.read_conflicts(write("item,reviewer\n"))) == []
-    assert listed(side.read_conflicts(write("# Paper ID\tReviewer Email\n7\tr\n"))) == [("r", "7")]
+    assert labelled(side.read_conflicts(write(text))) == [("a", "3"), ("b", "3")]
+    assert labelled(side.read_conflicts(write("item,reviewer\n"))) == []
+    assert labelled(side.read_conflicts(write("# Paper ID\tReviewer Email\n7\tr\n"))) == [("r", "7")]
     table = side.read_conflicts(write("reviewer,paper\nb,3\na,3\nb,3\na,1\n"))
     assert table.score is None
-    assert listed(table) == [("b", "3"), ("a", "3"), ("a", "1")]
+    assert labelled(table) == [("b", "3"), ("a", "3"), ("a", "1")]
 
 
-def listed(table):
-    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
-
-
-def by_pair(table):
-    rows = zip(table.reviewer, table.item, table.score, strict=True)
-    return {(table.reviewers[j], table.items[i]): value for j, i, value in rows}
-
-
-def test_numbers_by_pair(write):
+def test_numbers_numbers_of(write):
     table = side.read_affinity(write("item,reviewer,affinity\np,a,0.5\np,b,-1e-3\n"))
-    assert by_pair(table) == {("a", "p"): 0.5, ("b", "p"): -0.001}
-    assert by_pair(side.read_affinity(write("paper,email,preference\np,a,-100\n"))) == {("a", "p"): -100.0}
-    assert by_pair(side.read_cost(write("item,reviewer,cost\np,a,2\n"))) == {("a", "p"): 2.0}
+    assert numbers_of(table) == {("a", "p"): 0.5, ("b", "p"): -0.001}
+    assert numbers_of(side.read_affinity(write("paper,email,preference\np,a,-100\n"))) == {("a", "p"): -100.0}
+    assert numbers_of(side.read_cost(write("item,reviewer,cost\np,a,2\n"))) == {("a", "p"): 2.0}
 
 
 def test_values_by_label(write):
@@ -143,10 +133,10 @@ def test_columns_are_named_for_all_files_or_for_one(write):
     fit = write("who,paper,fit\na,3,0.5\n", "fit.csv")
     names = {"reviewer": "who", "affinity": "fit"}
     for columns in (names, {f"fit.csv:{role}": name for role, name in names.items()}):
-        assert by_pair(side.read_affinity(fit, columns=columns)) == {("a", "3"): 0.5}
+        assert numbers_of(side.read_affinity(fit, columns=columns)) == {("a", "3"): 0.5}
     # A name for labels need not be that of every file; one for this file, or for what only it has, must be there.
     usual = write("reviewer,paper,affinity\na,3,0.5\n", "usual.csv")
-    assert by_pair(side.read_affinity(usual, columns={"reviewer": "who"})) == {("a", "3"): 0.5}
+    assert numbers_of(side.read_affinity(usual, columns={"reviewer": "who"})) == {("a", "3"): 0.5}
     for columns in ({"affinity": "fit"}, {"usual.csv:reviewer": "who"}):
         with pytest.raises(InputError, match=r"usual.csv: there is no column '(fit|who)' \((affinity|reviewer)\)"):
             side.read_affinity(usual, columns=columns)

@@ -1,7 +1,5 @@
 """Side files in the forms that people write: flags, several people in a cell, nobody, and matrices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,14 +9,14 @@ import pytest
 from reviewgraph import InputError
 from reviewgraph.formats import Columns, Spellings, side
 from reviewgraph.formats.opening import format_to_write
+from tests.reviewgraph.reading_cases import labelled, numbers_of
 
 PEOPLE, PAPERS = ["Alba", "Bryn", "Cleo"], ["1", "2", "3"]
 
 
 @pytest.fixture
-def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, list[str]]]:
+def read(folder: Path) -> Callable[..., tuple[Any, list[str]]]:
     """Return what a reader makes of a text, beside reviewers and papers that are known, and its notes."""
-    monkeypatch.chdir(tmp_path)
 
     def read(text: str, reader: Any = side.read_conflicts, known: bool = True, **options: Any) -> Any:
         notes: list[str] = []
@@ -30,15 +28,7 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple
 
 
 def pairs_in(table: Columns) -> list[tuple[Any, Any]]:
-    return sorted(
-        (table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer.tolist(), table.item.tolist(), strict=True)
-    )
-
-
-def numbers_in(table: Columns) -> dict[tuple[Any, Any], float]:
-    assert table.score is not None
-    rows = zip(table.reviewer.tolist(), table.item.tolist(), table.score.tolist(), strict=True)
-    return {(table.reviewers[j], table.items[i]): number for j, i, number in rows}
+    return sorted(labelled(table))
 
 
 # Columns of yes and no.
@@ -165,14 +155,14 @@ def test_matrices_without_known_labels_are_turned_by_their_first_cell(
 def test_matrices_of_bids_and_affinities(read: Any) -> None:
     bids, _ = read("paper,Alba,Bryn,Cleo\n1,want,ok,no\n2,conflict,rather not,\n", side.read_bids)
     assert pairs_in(bids.conflicts) == [("Alba", "2")]
-    values = numbers_in(bids.table)
+    values = numbers_of(bids.table)
     assert {pair: values[pair] for pair in values if pair not in CONFLICTS | {("Alba", "2")}} == {
         ("Bryn", "1"): 0.5, ("Cleo", "1"): -1.0, ("Bryn", "2"): -0.5,
     }  # fmt: skip
     bids, _ = read("paper,reviewer,bid,COI\n1,Alba,want,no\n2,Bryn,ok,yes\n", side.read_bids)
     assert pairs_in(bids.conflicts) == [("Bryn", "2")]
     affinity, notes = read("reviewer,1,2\nAlba,0.5,\nBryn,,-1e-3\n", side.read_affinity)
-    assert numbers_in(affinity) == {("Alba", "1"): 0.5, ("Bryn", "2"): -0.001}
+    assert numbers_of(affinity) == {("Alba", "1"): 0.5, ("Bryn", "2"): -0.001}
     assert notes == ["f.csv: read as a matrix with reviewers in rows and papers in columns, 2 of 4 cells not empty"]
 
 

@@ -1,7 +1,5 @@
 """Labels that people take for one are never silently two: addresses are joined, others are asked about."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable
@@ -16,19 +14,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner, Result
 
 import planner
 from lsc import calibrate, posterior
 from planner import AtMost, assign
 from reviewgraph import Reviews, check
 from reviewgraph._base import InputError
-from reviewgraph.cli import main
 from reviewgraph.formats import Spellings, side
 from reviewgraph.graph import DuplicateReview, LabelWarning, keeps
 from reviewgraph.graph.check import violations_of
 from reviewgraph.io import read_reviews
 from reviewgraph.parts.disk import stream_reviews
+from tests.pages import run
 from tests.respellings import judged
 from tests.trials import trials
 
@@ -39,18 +36,13 @@ def write(name: str, pairs: list[tuple[str, str]]) -> None:
     Path(name).write_text("reviewer,item\n" + "".join(f'"{who}","{paper}"\n' for who, paper in pairs), "utf-8")
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, words)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(TABLES))
 def test_a_plan_is_that_of_the_table_as_it_is_meant(number: int, tmp_path: Path) -> None:
     assert judged(number, tmp_path) == []
 
 
-def test_labels_are_kept_apart_or_joined_as_a_table_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_labels_are_kept_apart_or_joined_as_a_table_says(folder: Path) -> None:
     write("reviews.csv", [("ann", "p1"), ("Ann", "p2"), ("bob", "p1"), ("bob", "P2")])
     refused = run("check", "reviews.csv")
     assert refused.exit_code == 2
@@ -67,8 +59,7 @@ def test_labels_are_kept_apart_or_joined_as_a_table_says(tmp_path: Path, monkeyp
     assert "--merge merge.csv" in run("check", "reviews.csv", "--merge", "merge.csv").stdout
 
 
-def test_side_files_and_answers_go_through_the_same_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_side_files_and_answers_go_through_the_same_gate(folder: Path) -> None:
     write("reviews.csv", [("ann", "p1"), ("ann", "p2"), ("bob", "p3"), ("bob", "p4"), ("cyd", "p4"), ("cyd", "p5")])
     write("conflicts.csv", [("ANN", "p3")])
     assert run("plan", "reviews.csv", "--conflicts", "conflicts.csv").exit_code == 2
@@ -83,8 +74,7 @@ def test_side_files_and_answers_go_through_the_same_gate(tmp_path: Path, monkeyp
         side.read_conflicts("conflicts.csv", merge=known)
 
 
-def test_what_is_alike_does_not_depend_on_the_order_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_alike_does_not_depend_on_the_order_of_rows(folder: Path) -> None:
     rows = [("Ann@x.org", "p1"), ("ann@x.org", "p2"), ("ANN@X.org", "p3"), ("bob@x.org", "p1")]
     notes: list[list[str]] = []
     for order in (rows, rows[::-1]):
@@ -224,10 +214,7 @@ NULLS = [None, np.nan, float("nan"), pd.NA, pd.NaT, "", " ", "\u200b"]
 def test_null_labels_are_refused_with_their_row(null: Any) -> None:
     rows = [("a", "p", 1.0), (null, "p", 2.0), (null, "p", 3.0)]
     frame = pd.DataFrame({"reviewer": pd.Series([who for who, _, _ in rows], dtype=object), "paper": "p", "score": 1.0})
-    for build in (
-        lambda: Reviews(rows),
-        lambda: Reviews(frame),
-    ):
+    for build in (lambda: Reviews(rows), lambda: Reviews(frame)):
         with pytest.raises(
             InputError, match=r"expected one reviewer in .* in row 1|row 1: the reviewer is (null|empty)"
         ):
@@ -240,8 +227,7 @@ def test_null_labels_are_refused_with_their_row(null: Any) -> None:
                 ask(MEANT, null)
 
 
-def test_tables_read_by_batches_go_through_the_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_tables_read_by_batches_go_through_the_gate(folder: Path) -> None:
     rows = [("ann", "p1"), ("Ann", "p2"), ("bob", "p1"), ("bob", "p2"), ("Cyd@x", "p1"), ("cyd@X", "p2"), ("ann", "p3")]
     pq.write_table(pa.table({"reviewer": [who for who, _ in rows], "item": [what for _, what in rows]}), "t.parquet")
     assert "'ann' and 'Ann' differ" in run("check", "t.parquet", "--stream").stderr

@@ -1,7 +1,5 @@
 """What is asked, said and refused of systems' files, and what the files beside the reviews serve for."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from pathlib import Path
@@ -42,8 +40,7 @@ from tests.reviewgraph.formats.exports import (
     review_notes,
     signature,
 )
-from tests.reviewgraph.formats.test_exports import found
-from tests.reviewgraph.reading_cases import refused
+from tests.reviewgraph.reading_cases import found, labelled, refused
 
 KNOWN = {"item": ITEM, "reviewer": REVIEWER, "title": TITLE}
 BY_NAME = {export.name: export for export in EVERY}
@@ -104,24 +101,20 @@ def test_authors_of_easychair_are_known_by_the_address_of_the_committee(write, h
     name = write(as_zip(easychair_files(headers)), "data.zip")
     assert table(name, "authors", "author", "item") == WROTE
     assert table(name, "conflicts", "reviewer", "item") == WROTE
-    assert wrote(read_authors(name)) == WROTE
-    assert wrote(read_authors(name, columns={"reviewer": "PC member"})) == WROTE
+    assert labelled(read_authors(name)) == WROTE
+    assert labelled(read_authors(name, columns={"reviewer": "PC member"})) == WROTE
 
 
 def test_lists_of_authors_are_authors_and_conflicts(write):
     alone = write(easychair_files()["author.csv"])
     told = [("at.home.ann@x.org", "7"), ("at.home.bob@x.org", "12"), ("sue@x.org", "12"), ("sue@x.org", "20")]
-    assert wrote(read_authors(alone)) == told
+    assert labelled(read_authors(alone)) == told
     assert table(alone, "conflicts", "reviewer", "item") == told
     head = ["Paper ID", "Paper Title", "Author Emails", "Reviewer Emails", "Status"]
     papers = as_xlsx({"P": [["P"], [], head, ["3", "T", "ann@x.org*; bob@x.org", "cid@x.org", "Open"]]})
-    assert wrote(read_authors(write(papers))) == [("ann@x.org", "3"), ("bob@x.org", "3")]
+    assert labelled(read_authors(write(papers))) == [("ann@x.org", "3"), ("bob@x.org", "3")]
     with pytest.raises(InputError, match=r"EasyChair's bids, which holds bids; expected a file of authors"):
         read_authors(write(easychair_files()["bidding.csv"]))
-
-
-def wrote(authors):
-    return [(authors.reviewers[j], authors.items[i]) for j, i in zip(authors.reviewer, authors.item, strict=True)]
 
 
 BID = ["Paper ID", "Paper Title", "Reviewer Name", "Reviewer Email", "Bid"]

@@ -1,7 +1,5 @@
 """Every upload says what it was given, and takes nothing that its system would misread."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

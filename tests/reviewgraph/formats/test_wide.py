@@ -1,21 +1,13 @@
 """Tables with a column for each reviewer or each paper."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 
 from reviewgraph import read_reviews
-from tests.reviewgraph.reading_cases import refused, rows
+from tests.reviewgraph.reading_cases import read, refused, rows
 
 BOOK = {"format": "gradebook"}
-
-
-def read(name, **options):
-    notes = []
-    reviews = read_reviews(name, note=notes.append, **options)
-    return rows(reviews), notes
 
 
 def test_peer_grades_of_canvas(write):

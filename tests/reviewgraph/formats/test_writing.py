@@ -1,7 +1,5 @@
 """What is written comes back unchanged, and no cell is a formula."""
 
-from __future__ import annotations
-
 import csv
 import io
 import time

@@ -1,7 +1,5 @@
 """Every loss that :func:`reviewgraph.graph.fragile` names, and no other, is found by removing one after another."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,24 +1,17 @@
 """Probabilities of keeping a level, where they are known, and what the command says of losses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from reviewgraph import InputError, Reviews
-from reviewgraph.cli import main
 from reviewgraph.graph import keeps
+from tests.pages import run
 
 ROWS = ["ann,p3", *(f"{name},p{paper}" for name in ("ann", "bob", "cyd") for paper in (1, 2, 4))]
 TABLE = "\n".join(["reviewer,paper", *ROWS, ""])
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
 
 
 def test_frequencies_are_those_of_the_only_two_papers() -> None:
@@ -41,8 +34,7 @@ def test_what_is_no_probability_is_refused(missing: float | dict[str, float]) ->
         keeps(Reviews([("a", 1)]), 0.1, draws=0)
 
 
-def test_the_command_names_losses_and_chances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_names_losses_and_chances(folder: Path) -> None:
     Path("r.csv").write_text(TABLE)
     Path("m.csv").write_text("reviewer,probability\nann,1\n")
     said = run("check", "r.csv", "--missing", "m.csv", "--verbose", "losses").stdout

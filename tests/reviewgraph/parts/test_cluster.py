@@ -1,7 +1,5 @@
 """Tables on a Dask cluster: components are those of a stream, whatever the partitions, and errors are one message."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables read by batches: the same rows, labels, refusals and pieces as in memory, whatever the batch."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Expected errors: against dense matrices, against simulation, and what they may never do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

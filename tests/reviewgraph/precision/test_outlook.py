@@ -1,7 +1,5 @@
 """What a check expects: one more review, shares of right selections, and where level and precision disagree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A headless Chromium with a driver, where there are any; tests that need them are skipped elsewhere."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Reads reports as a browser would: well-formedness, visible text, and the data of tables."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """The report in a browser: tables answer, nothing is loaded, a phone does not scroll sideways."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,22 +1,15 @@
-from __future__ import annotations
-
 import csv
 import random
 import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
+from tests.pages import run
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 
 PREFERENCES = "paper,title,given_name,family_name,email,conflict,preference,expertise,topic_score"
 SCRIPT = "</script><script>alert('&')</script><img src=x onerror=alert(1)>"
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
 
 
 def rows(papers: int = 40, reviewers: int = 14, seed: int = 3) -> list[list[str]]:
@@ -36,10 +29,9 @@ def write(path: str, table: list[list[str]]) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     write("r.csv", rows())
-    return tmp_path
+    return folder
 
 
 def report(*options: str, command: str = "check", table: str = "r.csv") -> tuple[str, str]:
@@ -92,15 +84,7 @@ def test_tables_hold_all_rows_and_the_first_ones_without_a_script(folder: Path) 
     page = Page(html)
     groups, papers, reviewers = page.data
     names = [column["name"] for column in papers["columns"]]
-    assert names == [
-        "paper",
-        "title",
-        "reviews",
-        "groups",
-        "error",
-        "with one more",
-        "average",
-    ]
+    assert names == ["paper", "title", "reviews", "groups", "error", "with one more", "average"]
     labels = {row[1] for row in rows()}
     assert set(papers["cells"][0]) == labels
     assert set(reviewers["cells"][0]) == {row[0] for row in rows()}

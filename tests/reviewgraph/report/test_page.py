@@ -1,27 +1,20 @@
 """Pages: what is seen first, details on request, colours, nouns, and the same words in every form."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path
 
 import pandas
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import InputError, Reviews, check
 from reviewgraph._base import Column, Fact, Listed, Next, Nouns, Page, Prose, Section, Table
-from reviewgraph.cli import main
+from tests.pages import run
 from tests.strategies import Rows, tables, to_reviews
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
 
 
 def example(**changes: object) -> Page:
@@ -93,10 +86,9 @@ def test_a_command_in_several_lines_is_the_same_for_a_shell(words: list[str]) ->
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     Path("r.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p3\nbob,p4\n")
-    return tmp_path
+    return folder
 
 
 def test_the_first_line_alone_or_all_details(folder: Path) -> None:

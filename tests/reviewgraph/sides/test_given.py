@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,13 +8,10 @@ from reviewgraph import InputError, Reviews, check
 from reviewgraph.formats import REVIEWER, Role
 from reviewgraph.graph import ColumnWarning, LabelWarning
 from reviewgraph.io import by_label, labels_of, numbered_pairs, pairs_of
+from tests.reviewgraph.reading_cases import labelled
 
 COST = Role("cost", ("price",), ranked=False)
 PAIRS = [("a", 7), ("b", 8)]
-
-
-def listed(table):
-    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +32,7 @@ def listed(table):
     ],
 )
 def test_pairs_come_in_any_form(given):
-    assert sorted(listed(pairs_of(given, "conflicts"))) == PAIRS
+    assert sorted(labelled(pairs_of(given, "conflicts"))) == PAIRS
 
 
 @pytest.mark.parametrize(
@@ -52,7 +47,7 @@ def test_pairs_come_in_any_form(given):
 )
 def test_pairs_with_a_number_come_in_any_form(given):
     table = numbered_pairs(given, "cost", COST)
-    assert listed(table) == PAIRS
+    assert labelled(table) == PAIRS
     np.testing.assert_array_equal(table.score, [2, np.nan])
 
 
@@ -107,7 +102,7 @@ def test_what_is_no_pairs_is_refused(read, given, message):
 def test_conflicts_in_a_frame_may_have_a_column_of_yes_and_no(library, yes, no):
     frame = library({"paper": [7, 7, 8], "email": ["a", "b", "b"], "conflict": [yes, no, yes]})
     with pytest.warns(ColumnWarning, match="conflicts: 1 row is no conflict by the column conflict, left out"):
-        assert sorted(listed(pairs_of(frame, "conflicts"))) == PAIRS
+        assert sorted(labelled(pairs_of(frame, "conflicts"))) == PAIRS
     for cells, found in (([yes, "maybe", None], "'maybe'"), ([None] * 3, "empty cells and no yes")):
         odd = pd.DataFrame({"paper": [7, 7, 8], "email": ["a", "b", "b"], "conflict": cells})
         with pytest.raises(InputError, match=f"expected yes or no in the column conflict, found {found}; drop the"):

@@ -1,7 +1,5 @@
 """Labels of people who are gone are known, though their reviews are not there."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """The same side tables in other types: the answers are the same, or it is said what does not match."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,8 +17,7 @@ def planned(**options):
 
 
 @pytest.mark.parametrize(
-    "barred",
-    [BARRED, pd.DataFrame(BARRED, columns=["reviewer", "paper"]).astype(float), np.array(BARRED)],
+    "barred", [BARRED, pd.DataFrame(BARRED, columns=["reviewer", "paper"]).astype(float), np.array(BARRED)]
 )
 def test_conflicts_hold_whatever_they_come_as(barred):
     assert planned(conflicts=barred) == planned(conflicts=BARRED)

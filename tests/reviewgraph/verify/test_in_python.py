@@ -1,7 +1,5 @@
 """Results verified in Python: what holds, and what was made under other rules or from other reviews."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers of the posterior: what their numbers and files tell, and what only a second run of the command does."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable
@@ -26,8 +24,7 @@ SAME = (
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     rng = np.random.default_rng(3)
     pairs = [(j, i) for j in range(10) for i in sorted(rng.permutation(12)[:8].tolist())]
     rows = [f"r{j},p{i},{j % 3 + (0.6 + 0.3 * (j % 3)) * i + rng.normal():.2f}" for j, i in pairs]

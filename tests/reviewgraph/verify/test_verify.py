@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,7 @@ CHAIN = "reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p2,3\nbob,p3,4\ncleo,p3,5
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> None:
     Path("reviews.csv").write_text(CHAIN)
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -8,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import merge_affinities
+from tests.reviewgraph.reading_cases import numbers_of
 
 LABELS = st.tuples(st.sampled_from(["r1", "r2", "r10"]), st.sampled_from(["p1", "p2", "p3"]))
 TABLES = st.lists(
@@ -18,15 +17,10 @@ TABLES = st.lists(
 )
 
 
-def as_mapping(columns):
-    named = zip(columns.reviewer, columns.item, columns.score, strict=True)
-    return {(columns.reviewers[j], columns.items[i]): float(value) for j, i, value in named}
-
-
 @pytest.mark.slow
 @given(TABLES, TABLES, st.booleans())
 def test_merged_is_the_weighted_sum_of_what_each_table_says(affinities, bids, all_pairs):
-    merged = as_mapping(merge_affinities(affinities, bids, all_pairs=all_pairs))
+    merged = numbers_of(merge_affinities(affinities, bids, all_pairs=all_pairs))
     named = {pair for table, _ in affinities + bids for pair in table}
     assert set(merged) == named
     for pair in named:
@@ -38,5 +32,5 @@ def test_merged_is_the_weighted_sum_of_what_each_table_says(affinities, bids, al
 
 def test_tables_of_every_kind_merge_and_unscored_entries_stay_unscored():
     dense = np.array([[0.5, math.nan], [math.nan, 1.0]])
-    merged = as_mapping(merge_affinities([(dense, 1.0), ({(0, 1): 0.25}, 2.0)]))
+    merged = numbers_of(merge_affinities([(dense, 1.0), ({(0, 1): 0.25}, 2.0)]))
     assert merged == {(0, 0): 0.5, (0, 1): 0.5, (1, 1): 1.0}

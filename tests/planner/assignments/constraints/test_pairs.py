@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import numpy as np
@@ -12,6 +10,7 @@ from reviewgraph._base import InputError
 from reviewgraph._base.errors import LabelWarning
 from reviewgraph.formats import Columns
 from reviewgraph.io import pairs_of
+from tests.reviewgraph.reading_cases import labelled
 
 LABELS = st.sampled_from(["r10", "r9", "a", "7"])
 PAIRS = st.lists(st.tuples(LABELS, st.sampled_from(["p2", "p10", "x"])), max_size=12)
@@ -19,10 +18,6 @@ PAIRS = st.lists(st.tuples(LABELS, st.sampled_from(["p2", "p10", "x"])), max_siz
 
 def table_of(pairs):
     return pairs_of(pairs, "pairs")
-
-
-def labelled(table):
-    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
 
 
 @given(PAIRS)

@@ -1,7 +1,5 @@
 """Lotteries at a level: what is published holds in exact arithmetic, and every assignment of a list is at the level."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -74,11 +72,8 @@ def at_level(n, m, demand, load):
             return
         for panel in combinations(range(m), demand):
             if all(loads[j] < load for j in panel):
-                go(
-                    item + 1,
-                    [count + (j in panel) for j, count in enumerate(loads)],
-                    pairs + [(j, item) for j in panel],
-                )
+                taken = [count + (j in panel) for j, count in enumerate(loads)]
+                go(item + 1, taken, pairs + [(j, item) for j in panel])
 
     go(0, [0] * m, [])
     return found

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from planner._assign.levels import aim_named, aims

@@ -1,7 +1,5 @@
 """The programme against plain integer programmes, written down row by row, on tiny problems of every kind."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp

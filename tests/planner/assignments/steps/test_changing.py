@@ -1,7 +1,5 @@
 """Pairs forced in the programme: what changes, what is freed, and that rules hold throughout."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import coo_array
@@ -25,15 +23,8 @@ def under_rules(seed, level="double"):
     pairs = [(i, j) for i in range(n) for j in range(m)]
     apart = np.array([4.0 * ((i + j) % 2) for i, j in pairs])
     score = np.array([similar(n, m, seed)[j, i] for i, j in pairs]) + apart
-    problem = problem_of(
-        pairs,
-        score,
-        n,
-        m,
-        demand=3,
-        load=5,
-        ruled=ruled_of(m, n, attributes, [AtMost("home", 1), AtLeast("senior", 1)]),
-    )
+    ruled = ruled_of(m, n, attributes, [AtMost("home", 1), AtLeast("senior", 1)])
+    problem = problem_of(pairs, score, n, m, demand=3, load=5, ruled=ruled)
     clock = Clock(None)
     best = best_under_rules(problem, problem.given, clock)
     core = Core(problem.network(best.chosen), problem.required, aim_named(level))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -29,16 +27,9 @@ def banded(rng):
     chosen = {(i, (i + k) % n) for i in range(n) for k in range(3) if rng.random() < 0.9}
     pairs = sorted({(i, j) for i in range(n) for j in range(n) if rng.random() < 0.4} | chosen)
     assigned = np.array([pair in chosen for pair in pairs])
-    table = np.array(pairs)[assigned]
-    return problem_of(
-        pairs,
-        np.zeros(len(pairs)),
-        n,
-        n,
-        demand=np.bincount(table[:, 0], minlength=n),
-        load=np.bincount(table[:, 1], minlength=n) + 1,
-        required=rng.random(n) < 0.9,
-    ), assigned
+    panel, held = (np.bincount(side, minlength=n) for side in np.array(pairs)[assigned].T)
+    required = rng.random(n) < 0.9
+    return problem_of(pairs, np.zeros(len(pairs)), n, n, demand=panel, load=held + 1, required=required), assigned
 
 
 @pytest.mark.parametrize("level", ["double", "connected", "recoverable"])

@@ -1,7 +1,5 @@
 """Assignments that outlive a loss, by the name of the level."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Trials of joins, and what they keep of the largest block, against sets."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What reviews are worth, by integrals."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

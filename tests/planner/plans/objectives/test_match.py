@@ -1,7 +1,5 @@
 """Reviews that decide as well as a number for every paper: the search against enumeration, and plans from it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

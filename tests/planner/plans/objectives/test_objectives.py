@@ -1,7 +1,5 @@
 """What reviews are worth, and the choice of them, against integrals and enumeration."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -11,14 +9,7 @@ from hypothesis import strategies as st
 
 import planner
 from planner._plans.constraints import constrain, no_pairs
-from planner._plans.objectives import (
-    Beliefs,
-    Decision,
-    at_random,
-    beliefs_of,
-    misplaced,
-    variance_left,
-)
+from planner._plans.objectives import Beliefs, Decision, at_random, beliefs_of, misplaced, variance_left
 from planner._plans.process import choose
 from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews, Search

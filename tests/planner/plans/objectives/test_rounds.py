@@ -1,7 +1,5 @@
 """Reviews in rounds: the kernel against plain loops and enumeration, and processes played to their end."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -150,13 +148,7 @@ def test_required_reviews_come_first() -> None:
     assert short.count == short.rounds.required == 10
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"rounds": 0}, "rounds"),
-        ({"target": "double", "rounds": 2}, "rounds"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "words"), [({"rounds": 0}, "rounds"), ({"target": "double", "rounds": 2}, "rounds")])
 def test_what_does_not_fit_is_refused_by_name(wrong: dict, words: str) -> None:
     asked = {"goal": "decision", "n": 5, "n_selected": 5, **wrong}
     with pytest.raises(InputError, match=f"^{words}:"):

@@ -11,6 +11,7 @@ import numpy as np
 
 from reviewgraph._verify.bounds import SLACK, _needed
 from reviewgraph._verify.graphs import missing_links, pieces
+from tests.planner.plans.naive_joins import grown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,16 +209,13 @@ def _listed_price(part: Part, enough: int) -> int:
     for price in range(1, enough):
         # The last review brings one more cover to a group that shares one item with it,
         new = {
-            _grown(group | cover, covers)
-            for group in levels[-1]
-            for cover in covers
-            if (group & cover).bit_count() == 1
+            grown(group | cover, covers) for group in levels[-1] for cover in covers if (group & cover).bit_count() == 1
         }
         # or the last merge is of two groups that share two items and have paid for themselves.
         for small in range(1, price // 2 + 1):
             large = levels[price - small]
             new |= {
-                _grown(a | b, covers) for a in levels[small] for b in large if (a & b).bit_count() > 1 and a | b != a
+                grown(a | b, covers) for a in levels[small] for b in large if (a & b).bit_count() > 1 and a | b != a
             }
         if full in new:
             return price
@@ -225,18 +223,6 @@ def _listed_price(part: Part, enough: int) -> int:
         if sum(map(len, levels)) > LISTED_UP_TO:
             break
     return enough
-
-
-def _grown(group: int, covers: list[int]) -> int:
-    """Items of a group once all covers that share two with it have joined."""
-    grew = True
-    while grew:
-        grew = False
-        for cover in covers:
-            if (group & cover).bit_count() > 1 and cover & ~group:
-                group = group | cover
-                grew = True
-    return group
 
 
 def least_slope(weight: FloatArray, largest: int, claimed: int) -> float | None:

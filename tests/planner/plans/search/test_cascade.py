@@ -1,7 +1,5 @@
 """The kernels of the cascade against what they say of themselves, checked by sets."""
 
-from __future__ import annotations
-
 from collections import Counter
 from unittest import mock
 
@@ -18,13 +16,8 @@ from planner._plans.task import Task, new_task
 from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from tests.planner.plans.naive_plans import closed, is_double
-from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.planner.plans.plan_cases import Case, cases, constrained, task_of
 from tests.trials import examples
-
-
-def task_of(case: Case) -> Task:
-    options = {name: value for name, value in case.options.items() if name != "fixed"}
-    return new_task(constrained(case.reviews, **options), 64)
 
 
 def covers_of(task: Task, pairs: list[list[int]]) -> list[int]:

@@ -1,7 +1,5 @@
 """Extra loads as even as they can be, against every set of reviews that does the same."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import comb
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,11 +5,10 @@ from hypothesis import given
 from planner._plans.constraints import no_pairs
 from planner._plans.target import Ledger
 from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle, greedy_connected, greedy_recoverable
-from planner._plans.task import new_task
 from reviewgraph._base import Clock
 from reviewgraph.graph.components import recoverability
 from tests.planner.plans.naive_plans import is_connected
-from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.planner.plans.plan_cases import Case, cases, task_of
 from tests.trials import examples
 
 
@@ -19,7 +16,7 @@ from tests.trials import examples
 @given(cases())
 @examples(40)
 def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> None:
-    task = new_task(constrained(case.reviews, **case.options), 64)
+    task = task_of(case)
     oracle, table = RecoverableOracle(task), task.table(no_pairs())
     pairs, _ = greedy_recoverable(oracle, 100, Ledger(Clock(None)))
     missing = recoverability(table).degrees_of_freedom
@@ -36,7 +33,7 @@ def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> Non
 @given(cases())
 @examples(40)
 def test_links_of_pieces_make_a_forest(case: Case) -> None:
-    task = new_task(constrained(case.reviews, **case.options), 64)
+    task = task_of(case)
     pairs, _ = greedy_connected(ConnectedOracle(task), Ledger(Clock(None)))
     table = task.table(pairs)
     covers = [sum(1 << i for i in table.items_of(j).tolist()) for j in range(table.n_reviewers)]

@@ -1,6 +1,4 @@
-"""Plans that survive any one reviewer or review."""
-
-from __future__ import annotations
+"""Every level has its target; plans that survive any one reviewer or review."""
 
 from dataclasses import replace
 from typing import Any
@@ -38,6 +36,13 @@ def instance(rng: np.random.Generator) -> Case:
     if rng.random() < 0.3:
         options["cost"] = {(j, i): float(rng.integers(0, 3)) for j in range(M) for i in range(N)}
     return Case(Reviews(rows, reviewers=range(M), items=range(N)), options)
+
+
+def test_every_level_has_its_target() -> None:
+    for level in ALL:
+        target = target_named(level.name)
+        assert target.level is level
+        assert level.part("target") is type(target)
 
 
 @pytest.mark.parametrize("target", ROBUST_NAMES)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,20 +59,8 @@ def test_a_whole_plan_ends_with_all_papers_in_one_group(name: str) -> None:
 
 def test_recoverable_blocks_become_one_though_no_two_share_two_papers() -> None:
     """Four triples, every two of which share one paper, make one block; the last review closes them."""
-    rows = [
-        ("a", 1),
-        ("a", 2),
-        ("a", 3),
-        ("b", 1),
-        ("b", 4),
-        ("b", 5),
-        ("c", 2),
-        ("c", 4),
-        ("c", 6),
-        ("d", 3),
-        ("d", 5),
-    ]
-    table = Reviews(rows)
+    papers = {"a": (1, 2, 3), "b": (1, 4, 5), "c": (2, 4, 6), "d": (3, 5)}
+    table = Reviews([(who, i) for who, items in papers.items() for i in items])
     plan = planner.plan(table, target="recoverable", fixed=[("d", 6)])
     assert plan.count == 1
     assert plan.added[0].joins == "joins groups of 2, 3 and 2 more"

@@ -1,7 +1,5 @@
 """The page of a plan has the numbers of the plan."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

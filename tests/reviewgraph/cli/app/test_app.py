@@ -1,7 +1,5 @@
 """The page without a browser: who may use it, what files are taken for, and the commands that it runs."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import io
@@ -216,21 +214,8 @@ def test_a_malformed_form_is_refused_with_one_sentence(
 
 
 def test_names_hold_no_path_and_nothing_that_options_separate_by(tmp_path: Path) -> None:
-    names = [
-        "../../x.csv",
-        "C:\\a\\x.csv",
-        "--html",
-        "a=1",
-        "a#b",
-        "a:b",
-        ".bashrc",
-        "",
-        "..",
-        "con.csv",
-        "a\nb",
-        "a,b",
-    ]
-    for name in (*names, "reviewgraph-check.json", "\u00fc" * 300):
+    paths = ("../../x.csv", "C:\\a\\x.csv", "..", "", ".bashrc", "con.csv", "reviewgraph-check.json", "\u00fc" * 300)
+    for name in (*paths, "--html", "a=1", "a#b", "a:b", "a\nb", "a,b"):
         found = safe_name(name)
         assert (tmp_path / found).parent == tmp_path
         assert found[0] not in "-."
@@ -324,9 +309,7 @@ def test_a_bad_value_is_one_message_at_its_field(client: Any, guard: Guard) -> N
 
 
 @pytest.mark.slow
-def test_the_command_of_a_step_does_the_same_in_a_terminal(
-    client: Any, guard: Guard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_a_step_does_the_same_in_a_terminal(client: Any, guard: Guard, folder: Path) -> None:
     papers = "paper,title\n" + "".join(f"p{i},A\n" for i in range(7))
     files = {"my r.csv": REVIEWS, "papers.csv": papers, "conflicts.csv": "paper,reviewer\np0,r3\n"}
     posted(client, guard, *files.items())
@@ -338,11 +321,10 @@ def test_the_command_of_a_step_does_the_same_in_a_terminal(
     given = {name: client.get(f"/{guard.token}/download/{name}").content for name in ("reviewgraph-plan.xlsx",)}
     given["json"] = client.get(f"/{guard.token}/download/reviewgraph-plan.json").content
     for name, text in files.items():
-        (tmp_path / name).write_text(text, "utf-8")
-    monkeypatch.chdir(tmp_path)
+        (folder / name).write_text(text, "utf-8")
     told = CliRunner().invoke(main, ["plan", *shlex.split(line)])
     assert (told.exit_code, told.stdout_bytes) == (0, given["json"])
-    assert (tmp_path / "reviewgraph-plan.xlsx").read_bytes() == given["reviewgraph-plan.xlsx"]
+    assert (folder / "reviewgraph-plan.xlsx").read_bytes() == given["reviewgraph-plan.xlsx"]
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The page in a browser: from exports to an upload equal to the command's, by mouse and by keyboard."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import signal
