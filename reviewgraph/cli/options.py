@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -323,13 +324,13 @@ class Sections(click.ParamType):  # type: ignore[type-arg]  # no class of types 
         return all(name in {*self.known, "all"} for name in text.split(","))
 
     def are_meant(self, text: str) -> bool:
-        """Whether a text names sections, or nearly so and no file: then it is refused with the near name.
+        """Whether a text names sections, or is a word, or words, and no file: then it is refused with the near name.
 
         >>> Sections(["loads"]).are_meant("lods"), Sections(["loads"]).are_meant("a.csv")
         (True, False)
         """
-        nearly = all(near(name, self.known) for name in text.split(","))
-        return self.are_named(text) or (nearly and not Path(text).exists())
+        are_words = re.fullmatch(r"\w+(,\w+)*", text) is not None
+        return self.are_named(text) or (are_words and not Path(text).exists())
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         for name in value.split(","):
