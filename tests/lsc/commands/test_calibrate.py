@@ -133,7 +133,7 @@ def test_side_files(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["--max-slope", "0"], "--max-slope: expected a number from 1e-50 to 1e+50"),
-        (["--select", "99"], "--select: expected at most 5 papers"),
+        (["--select", "99"], "--select: expected 1 to 5 papers"),
         (["--references", "{folder}/unknown.csv"], "unknown.csv: the paper is not in the reviews (paper 'zebra')"),
         (
             ["--weights", "{folder}/strangers.csv"],
