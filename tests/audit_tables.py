@@ -211,6 +211,7 @@ def summary(label: str, scores: Sequence[float]) -> float:
 def numbered(spelling: str, k: int) -> str:
     """Return the k-th label of a spelling, from 1 on."""
     words = {"w": ("first", "second", "third")[(k - 1) % 3], "i": "I" * k, "a": chr(64 + k), "s": k % 3 + 1}
+    words |= {"excel": f" {k}" if k > 1 else "", "pandas": f".{k - 1}" if k > 1 else ""}
     words |= {"z": f"{k:02}", "t": f"{k:03}", "h": f"{k * 7919:06x}", "title": ("Why; how", "On a, b", "A — B")[k % 3]}
     return spelling.format(k=k, u=f"00000000-0000-4000-ab54-{k * 104729:012x}", **words)
 
@@ -713,6 +714,21 @@ def clean_numbered_people(draw: Draw, spelling: str) -> Variants:
     people = [numbered(spelling, k) for k in draw.rng.permutation(np.arange(1, 13)).tolist()]
     truth = draw.panels(people, [f"T{n}" for n in range(20)])
     yield from draw.both(truth, every=3, first=1)
+
+
+@kind
+def clean_pairs_in_rows(draw: Draw, columns: str) -> Variants:
+    """Grader{excel}, Grade{excel}|Reviewer{pandas}, Score{pandas}|{w} marker, {w} mark|Marker {a}, Points {a}
+    |Judge {k}, Judge {k} score, Novelty {k}|Reviewer {k} Name, Rating {k}, Comment {k}"""
+    truth = draw.panels()
+    names = columns.split(", ")
+    grid = [["Student", *(numbered(name, k) for k in (1, 2, 3) for name in names)]]
+    for paper in by_paper(truth):
+        reviews = [
+            (who, text(score), text(score))[: len(names)] for (who, item), score in truth.items() if item == paper
+        ]
+        grid.append([paper, *(cell for review in reviews for cell in review)])
+    yield draw.table(grid, truth, only_file=True)
 
 
 @kind
