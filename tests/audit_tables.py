@@ -659,7 +659,7 @@ def gradebooks_with_odd_columns(draw: Draw, words: str) -> Variants:
     """SIS User ID=s{k};Section=A|ID=10{k};SIS Login ID=x{k};Final Score=8.{k}
     |Last downloaded from this course=17{k}0000000    |Department=CS;Percentage grade=8{k} %;Course total=8.{k}
     |Submission Time=2026-03-01 10:{k};Submission Count=1|Matrikelnummer=40{k}77;Semester=3|Year=2026;Word count=21{k}
-    |Attempt=1;Late days=0|学号=2026{k};班级=2|Age=2{k}"""
+    |Attempt=1;Late days=0|Notes=2;Bonus=1;Seed=1{k}|学号=2026{k};班级=2|Age=2{k}"""
     columns = dict(part.split("=") for part in words.split(";"))
     truth = draw.panels(pieces=1, papers=[f"Student {letter}" for letter in "ABCDEFGHIJKLMN"])
     cells = [[*columns], *([numbered(cell, 10 + place) for cell in columns.values()] for place in range(14))]

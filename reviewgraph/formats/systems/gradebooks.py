@@ -45,8 +45,9 @@ NAMED_BY = ("id", "email", "e_mail", "name")
 _WHO = tuple(dict.fromkeys((*PEOPLE, *(f"{person}_{by}" for by in NAMED_BY for person in PEOPLE))))
 
 # "Grader 1", "Score (2)", "Peer 3 ID": the words of a column of a gradebook, and the number of the review.
-_NUMBERED = re.compile(r"(?P<before>\D*?)_?(?P<number>[0-9]{1,3}|(?<=_)[a-f])(?:_(?P<after>.+))?")
-_ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "1st": "1", "2nd": "2", "3rd": "3", "4th": "4"}
+_NUMBERED = re.compile(r"(?P<before>\D*?)_?(?P<number>[0-9]{1,3}|(?<=_)[a-d])(?:_(?P<after>.+))?")
+_ORDERED = ("first, 1st, primary", "second, 2nd, secondary", "third, 3rd, tertiary", "fourth, 4th")
+_ORDINALS = {word: str(number) for number, words in enumerate(_ORDERED, 1) for word in terms(words)}
 #: The numbers of the first review of a row.
 _FIRST = frozenset(("1", "a"))
 #: Words of columns that sum up a row, rank or describe it.
@@ -59,7 +60,7 @@ _DESCRIBES = SUMMARY_WORDS | frozenset(
 #: Whole names of such columns, which as words may be names of people.
 _WHOLE = frozenset(
     terms(
-        """notes, weight, table, bonus, seed, var,
+        """note, notes, weight, table, bonus, seed, var,
         n, no, nr, nbr, number, sum, mode, place, standing, status, section, decision, id, rang, schnitt, mittel,
         platz, suma, puesto, media, snitt, curve, group, year, age, range, reviews, out_of, max_points,
         last_downloaded_from_this_course"""
@@ -384,9 +385,10 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
     else:
         return None
     others = [name for place, name in enumerate(grid.header) if place not in places]
-    about = {*parts[0], *parts[1]} if parts else set()
+    labels = [*parts[0], *parts[1]] if parts else _without_question(names)
+    papers = [label for label in labels if _ASKS_PAPER.search(normalise(label))]
     # A question with the label of a paper is about that one.
-    if any(_ASKS_PAPER.search(normalise(name)) and not any(f"[{part}]" in name for part in about) for name in others):
+    if any(_ASKS_PAPER.search(normalise(name)) and not any(paper in name for paper in papers) for name in others):
         return None
     # Questions for criteria, without one for the paper, are about a paper that is not known.
     for side, labels in (parts, parts[::-1]) if parts else ():
@@ -646,7 +648,7 @@ def say_wide(table: Table, columns: Mapping[str, str]) -> str:
     """
     reviewers, students, scores = (recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT, SCORE))
     # Numbers beside columns of people are their scores, or others.
-    named_for = [name for name in table.header if normalise(name).rpartition("_")[2] in PEOPLE]
+    named_for = [name for name in table.header if normalise(name).endswith(PEOPLE)]
     if table.source is not None or reviewers + students != 1 or scores or (students and named_for):
         return ""
     try:
@@ -770,7 +772,7 @@ class Gradebook(System):
             _USES,
             # Without a column of students a row holds labels, such as "Grader 1", and is no header.
             (
-                rf"(?:{'|'.join(PEOPLE)})(?:_?[0-9]{{1,3}}|_[a-f])(?:_(?:{'|'.join(NAMED_BY)}))?"
+                rf"(?:{'|'.join(PEOPLE)})(?:_?[0-9]{{1,3}}|_[a-d])(?:_(?:{'|'.join(NAMED_BY)}))?"
                 rf"|(?:{'|'.join(_ORDINALS)})_(?:{'|'.join(_WHO)})",
                 "|".join(map(re.escape, (*STUDENT.names, *STUDENT.weak))),
             ),

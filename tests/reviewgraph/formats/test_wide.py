@@ -48,6 +48,7 @@ READ = [("Ann", "s1", 4.0), ("Ann", "s2", 5.0), ("Bob", "s1", 3.0), ("Cy", "s2",
         "Grader,Grade,Grader.1,Grade.1",
         "First marker,First mark,Second marker,Second mark",
         "Marker,Mark,Second marker,Second mark",
+        "Primary reviewer,Primary score,Secondary reviewer,Secondary score",
         "Reviewer A,Score A,Reviewer B,Score B",
         "Reviewer 1,Merit 1,Reviewer 2,Merit 2",
         "Reviewer 1,Impact Score 1,Reviewer 2,Impact Score 2",
@@ -200,6 +201,7 @@ FORM = "Timestamp,Email Address,{}\n2026/03/01 10:00:00,ann@x.org,3,5\n2026/03/0
     [
         ("Your name,Rate Alpha,Rate Beta,Anything else?", ["5,4,1", "3,2,2"], ("Alpha", "Beta")),
         ("Your name,Rate [Team 1],Rate [Team 2],Comments [Team 1]", ["5,4,so so", "3,2,"], ("Team 1", "Team 2")),
+        ("Your name,Rate [Team 1],Rate [Team 2],On Team 1", ["5,4,so so", "3,2,"], ("Team 1", "Team 2")),
         ("Name,Rate each project [A],Rate each project [B]", ["5,", "3,"], ("A",)),
     ],
 )
@@ -239,9 +241,10 @@ def test_numbered_papers_keep_their_names(write):
     assert read_reviews(turned, **BOOK).items == ("Team 1", "Team 2")
 
 
-def test_columns_that_name_people_are_no_hint_at_a_gradebook(write):
+@pytest.mark.parametrize("head", ["Lead marker,Lead mark,Vice marker,Vice mark", "Erstprüfer,Note,Zweitprüfer,Note 2"])
+def test_columns_that_name_people_are_no_hint_at_a_gradebook(write, head):
     notes = []
-    name = write(PAIRS.format("Student,Lead marker,Lead mark,Deputy marker,Deputy mark"))
+    name = write(PAIRS.format(f"Student,{head}"))
     assert "no reviewer column" in refused(name, note=notes.append)
     assert not notes
 
