@@ -249,7 +249,7 @@ def melted(table: Table, wanted: Wanted) -> Table | None:
     people = list(pairs.people.values())
     chosen = {*named(grid.header, wanted.columns.get(REVIEWER.name, ""))} & {*people}
     if not pairs.scores:
-        question = "" if chosen else _ask_people(grid, people)
+        question = "" if chosen else _ask_people(grid, people, wanted.scale)
         if question and wanted.format is not None:
             return None
         if question:
@@ -312,22 +312,24 @@ def _say_whose(grid: Grid, people: Sequence[int], score: str) -> str:
     )
 
 
-def _ask_people(grid: Grid, places: Sequence[int]) -> str:
-    """Return the question whether numbers in columns of people are scores; nothing if they are not."""
+def _ask_people(grid: Grid, places: Sequence[int], scale: Sequence[str]) -> str:
+    """Return the question whether numbers or grades in columns of people are scores; nothing if they are not."""
     by_row = [[cell for place in places if (cell := line.cells[place].strip())] for line in grid.lines]
-    numbers = [parse_number(cell) for cells in by_row for cell in cells if not is_nobody(cell)]
-    if not numbers or None in numbers or max(filter(None, numbers), default=0) > _SCORES:
+    known = {cell for cells in by_row for cell in cells if not is_nobody(cell)}
+    numbers = [parse_number(cell) for cell in known if cell not in scale and not _GRADE.fullmatch(cell)]
+    if not known or None in numbers or max(filter(None, map(parse_number, known)), default=0) > _SCORES:
         return ""
     # Reviewers differ within a row; scores may be equal.
     pairs = sum(len(cells) * (len(cells) - 1) / 2 for cells in by_row)
     differ = all(len(set(cells)) == len(cells) for cells in by_row)
-    if differ and pairs > _TELLING * len(set(numbers)):
+    if differ and pairs > _TELLING * len(known):
         return ""
     first = grid.header[places[0]]
     example = quote(next(cell for cells in by_row for cell in cells))
-    people = f"if each number names a reviewer, say {naming('', REVIEWER, first)}; " if differ else ""
+    held = "grades" if None in map(parse_number, known) else "numbers"
+    people = f"if each of them names a reviewer, say {naming('', REVIEWER, first)}; " if differ else ""
     return (
-        f"{grid.name}: the columns {quote_all([grid.header[place] for place in places])} hold numbers, such as "
+        f"{grid.name}: the columns {quote_all([grid.header[place] for place in places])} hold {held}, such as "
         f"{example}{': reviewers or scores?' if differ else ', and equal ones in a row: scores, not reviewers.'} If "
         "they are the scores of reviewers who are the same in all rows, each a column, say --format gradebook; "
         f"{people}if the reviewers differ from row to row, nobody can tell who gave which score: export one row per "

@@ -125,6 +125,10 @@ def test_numbers_in_columns_of_reviewers_are_asked_about(write):
     assert "--columns 'reviewer=Reviewer 1'" in message
     named = read_reviews(unclear, columns={"reviewer": "Reviewer 1"})
     assert (named.reviewers, named.n_reviews) == (("2", "3", "4", "5", "6", "7", "8"), 8)
+    graded = write("Team,Judge 1,Judge 2\nT1,A,B\nT2,B,A\n")
+    assert "hold grades, such as 'A': reviewers or scores?" in refused(graded)
+    assert read(graded, scale="A>B", **BOOK)[0][0] == ("Judge 1", "T1", 2.0)
+    assert read_reviews(graded, columns={"reviewer": "Judge 1"}).reviewers == ("A", "B")
     # Numbers of people, of which none comes twice in a row, or which are too large for scores.
     people = [f"p{row},{row % 5 + 1},{(row + 1) % 5 + 1},{(row + 3) % 5 + 1}\n" for row in range(20)]
     assert read_reviews(write(head + "".join(people))).n_reviewers == 5
