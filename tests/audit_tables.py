@@ -209,6 +209,7 @@ def summary(label: str, scores: Sequence[float]) -> float:
 def numbered(spelling: str, k: int) -> str:
     """Return the k-th label of a spelling, from 1 on."""
     words = {"w": ("first", "second", "third")[(k - 1) % 3], "i": "I" * k, "a": chr(64 + k), "s": k % 3 + 1}
+    words |= {"excel": f" {k}" if k > 1 else "", "pandas": f".{k - 1}" if k > 1 else ""}
     words |= {"z": f"{k:02}", "t": f"{k:03}", "h": f"{k * 7919:06x}", "title": ("Why; how", "On a, b", "A — B")[k % 3]}
     return spelling.format(k=k, u=f"00000000-0000-4000-ab54-{k * 104729:012x}", **words)
 
@@ -656,7 +657,7 @@ def gradebooks_with_odd_columns(draw: Draw, words: str) -> Variants:
     """SIS User ID=s{k};Section=A|ID=10{k};SIS Login ID=x{k};Final Score=8.{k}
     |Last downloaded from this course=17{k}0000000    |Department=CS;Percentage grade=8{k} %;Course total=8.{k}
     |Submission Time=2026-03-01 10:{k};Submission Count=1|Matrikelnummer=40{k}77;Semester=3|Year=2026;Word count=21{k}
-    |Attempt=1;Late days=0|学号=2026{k};班级=2|Age=2{k}"""
+    |Attempt=1;Late days=0|Notes=2;Bonus=1;Seed=1{k}|学号=2026{k};班级=2|Age=2{k}"""
     columns = dict(part.split("=") for part in words.split(";"))
     truth = draw.panels(pieces=1, papers=[f"Student {letter}" for letter in "ABCDEFGHIJKLMN"])
     cells = [[*columns], *([numbered(cell, 10 + place) for cell in columns.values()] for place in range(14))]
@@ -711,6 +712,21 @@ def clean_numbered_people(draw: Draw, spelling: str) -> Variants:
     people = [numbered(spelling, k) for k in draw.rng.permutation(np.arange(1, 13)).tolist()]
     truth = draw.panels(people, [f"T{n}" for n in range(20)])
     yield from draw.both(truth, every=3, first=1)
+
+
+@kind
+def clean_pairs_in_rows(draw: Draw, columns: str) -> Variants:
+    """Grader{excel}, Grade{excel}|Reviewer{pandas}, Score{pandas}|{w} marker, {w} mark|Marker {a}, Points {a}
+    |Judge {k}, Judge {k} score, Novelty {k}|Reviewer {k} Name, Rating {k}, Comment {k}"""
+    truth = draw.panels()
+    names = columns.split(", ")
+    grid = [["Student", *(numbered(name, k) for k in (1, 2, 3) for name in names)]]
+    for paper in by_paper(truth):
+        reviews = [
+            (who, text(score), text(score))[: len(names)] for (who, item), score in truth.items() if item == paper
+        ]
+        grid.append([paper, *(cell for review in reviews for cell in review)])
+    yield draw.table(grid, truth, only_file=True)
 
 
 @kind

@@ -232,10 +232,11 @@ def open_table(
     *,
     kind: str | None = None,
     format: str | None = None,  # noqa: A002 (as the option is called)
+    scale: Sequence[str] = (),
 ) -> Table:
     if format is not None and format not in sources():
         raise InputError(f"format: expected one of {', '.join(sources())}, found {format!r}")
-    wanted = Wanted(roles, columns, note, kind, format, SYSTEMS.values())
+    wanted = Wanted(roles, columns, note, kind, format, SYSTEMS.values(), scale)
     name = os.fspath(path)
     part = ""
     before, _, after = name.rpartition(PART)

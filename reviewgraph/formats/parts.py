@@ -41,7 +41,7 @@ from reviewgraph.formats.columns import (
 from reviewgraph.formats.files import Note, Problems, quote, quote_all
 from reviewgraph.formats.side import NO_CRITERIA
 from reviewgraph.formats.spellings import PAPER, PERSON, Respelling
-from reviewgraph.formats.systems.gradebooks import say_wide
+from reviewgraph.formats.systems.gradebooks import refuse_several, say_wide
 from reviewgraph.formats.tables import (
     NO_SCORES,
     Aside,
@@ -123,6 +123,7 @@ def read_part(
     if wide:
         note(wide)
     places = locate(table.header, ROLES, columns, table.name, note)
+    refuse_several(table, places[REVIEWER.name], asked.columns)
     if SCORE.name not in places and SCORE.name not in asked.columns:
         ask_score(table)
     more = _places_beside(table, columns, set(places.values()), note, asked)

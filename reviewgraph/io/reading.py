@@ -145,7 +145,10 @@ def read_reviews(
     elif items is not None:
         papers_named = known.respelled(list(items), PAPER, "items", note)
         declared = Listing({item: Item(None, "") for item in papers_named})
-    files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
+    files = [
+        open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format, scale=grades)
+        for path in paths
+    ]
     tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
     # The name of a table has the sheet in it, or the file inside an archive.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from os.path import commonprefix
 from statistics import median
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
@@ -28,7 +28,7 @@ from reviewgraph.formats.files import quote, quote_all, terms
 from reviewgraph.formats.people import SUMMARY_WORDS, is_nobody, words_of
 from reviewgraph.formats.systems.system import Export, System, Use, Wanted
 from reviewgraph.formats.tables import Grid, Line, Table, may_hold_scores, to_grid
-from reviewgraph.formats.values import MISSING, parse_fraction, parse_moment, parse_number
+from reviewgraph.formats.values import MISSING, are_scores, parse_fraction, parse_moment, parse_number
 
 #: The subject of a row of a gradebook.
 STUDENT = Role(
@@ -40,10 +40,16 @@ STUDENT = Role(
 #: Whoever a numbered column may name.
 PEOPLE = (*REVIEWER.names, "peer", "peer_reviewer")
 #: What may follow the number in the name of a column of people.
-NAMED_BY = ("id", "name", "email", "e_mail")
+NAMED_BY = ("id", "email", "e_mail", "name")
+#: All names of columns of people without the number, the best first.
+_WHO = tuple(dict.fromkeys((*PEOPLE, *(f"{person}_{by}" for by in NAMED_BY for person in PEOPLE))))
 
 # "Grader 1", "Score (2)", "Peer 3 ID": the words of a column of a gradebook, and the number of the review.
-_NUMBERED = re.compile(r"(?P<before>\D*?)_?(?P<number>[0-9]{1,3})(?:_(?P<after>.+))?")
+_NUMBERED = re.compile(r"(?P<before>\D*?)_?(?P<number>[0-9]{1,3}|(?<=_)[a-d])(?:_(?P<after>.+))?")
+_ORDERED = ("first, 1st, primary", "second, 2nd, secondary", "third, 3rd, tertiary", "fourth, 4th")
+_ORDINALS = {word: str(number) for number, words in enumerate(_ORDERED, 1) for word in terms(words)}
+#: The numbers of the first review of a row.
+_FIRST = frozenset(("1", "a"))
 #: Words of columns that sum up a row, rank or describe it.
 _DESCRIBES = SUMMARY_WORDS | frozenset(
     terms(
@@ -54,7 +60,8 @@ _DESCRIBES = SUMMARY_WORDS | frozenset(
 #: Whole names of such columns, which as words may be names of people.
 _WHOLE = frozenset(
     terms(
-        """n, no, nr, nbr, number, sum, mode, place, standing, status, section, decision, id, rang, schnitt, mittel,
+        """note, notes, weight, table, bonus, seed, var,
+        n, no, nr, nbr, number, sum, mode, place, standing, status, section, decision, id, rang, schnitt, mittel,
         platz, suma, puesto, media, snitt, curve, group, year, age, range, reviews, out_of, max_points,
         last_downloaded_from_this_course"""
     )
@@ -96,6 +103,9 @@ _RATES = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"[0-9]+\s*(?:[-\N{EN DASH}]|to|bis|\.\.+)\s*[0-9]+")
+#: Numbers with marks, which are no numbers, and beside nothing else letters: what must be scores.
+_MARKED = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?\W*")
+_GRADE = re.compile(_MARKED.pattern + r"|[A-FPSU][-+]*")
 _SERIES = re.compile(r"(?P<stem>\D*)[0-9]+\D*")
 
 
@@ -126,86 +136,200 @@ def as_reviews(
 # Numbered columns of people and scores: "Grader 1, Grade 1, Grader 2, Grade 2".
 
 
-def numbered(header: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return the columns by number and role of headers such as ``Grader 1, Score 1, Grader 2, Score 2``.
+def numbered(header: Sequence[str]) -> dict[str, dict[str, list[int]]]:
+    """Return the places of columns by their names without the number of a review, and by that number.
+
+    A column without a number has the number "". What a person says is named without the word for the person.
 
     >>> numbered(["Student", "Grade 1", "Peer 1 ID", "Reviewer 2 score"])
-    {'1': {'score': 1, 'reviewer': 2}, '2': {'score': 3}}
+    {'student': {'': [0]}, 'grade': {'1': [1]}, 'peer_id': {'1': [2]}, 'score': {'2': [3]}}
+    >>> numbered(["Marker", "Second marker", "Score A"])
+    {'marker': {'': [0], '2': [1]}, 'score': {'a': [2]}}
     """
-    columns: dict[str, dict[str, int]] = {}
+    columns: dict[str, dict[str, list[int]]] = {}
     for place, text in enumerate(header):
-        match = _NUMBERED.fullmatch(normalise(text))
-        before, after = (match["before"], match["after"] or "") if match else ("", "")
-        if before in PEOPLE and after in ("", *NAMED_BY):
-            role = REVIEWER.name
-        elif (before in SCORE.names and not after) or (before in ("", *PEOPLE) and after in SCORE.names):
-            role = SCORE.name
-        else:
-            continue
-        if match:
-            columns.setdefault(match["number"], {})[role] = place
+        name = normalise(text)
+        number = ""
+        first, _, rest = name.partition("_")
+        match = _NUMBERED.fullmatch(name)
+        if rest and first in _ORDINALS:
+            name = rest
+            number = _ORDINALS[first]
+        elif match:
+            name = "_".join(filter(None, (match["before"], match["after"])))
+            number = match["number"]
+        if name not in _WHO:
+            persons = [person for person in PEOPLE if name.startswith(f"{person}_")]
+            if persons:
+                name = name.removeprefix(f"{max(persons, key=len)}_")
+        columns.setdefault(name, {}).setdefault(number, []).append(place)
     return columns
+
+
+class _Pairs(NamedTuple):
+    """The columns of a table with one row per student that hold the reviews, by their numbers."""
+
+    people: Mapping[str, int]
+    fields: Mapping[str, Mapping[str, int]]  #: What the people say, by its name.
+    scores: Sequence[str]  #: The fields that are scores.
+
+
+def _pairs(grid: Grid, wanted: Wanted) -> _Pairs:
+    """Return the numbered columns of people, and of what they say; refuse pairs that are not complete."""
+    columns = numbered(grid.header)
+    reviewer, *others = (name for name in _WHO if any(columns.get(name, ())))
+    numbers = columns[reviewer]
+    known = {*SCORE.names, normalise(wanted.columns.get(SCORE.name, SCORE.name))}
+    fields = {
+        name: by_number
+        for name, by_number in columns.items()
+        if name not in (reviewer, *others) and any(number in numbers for number in by_number if number)
+    }
+    scores = [name for name in fields if name in known]
+    if not scores:
+        fields = {name: by_number for name, by_number in fields.items() if _may_score(grid, name, by_number, wanted)}
+        scores = list(fields)
+    # Beside the first a column without a number is about the whole row, unless it is one of a pair.
+    if scores and not numbers.keys().isdisjoint(_FIRST) and not all("" in fields[name] for name in scores):
+        numbers = {number: places for number, places in numbers.items() if number}
+    if "" not in numbers and not numbers.keys().isdisjoint(_FIRST):
+        fields = {name: {n: places for n, places in of.items() if n} for name, of in fields.items()}
+    odd = [number for name in scores for number in numbers if number not in fields[name]]
+    odd += [number for name in scores for number in fields[name] if number not in numbers]
+    if odd:
+        raise InputError(
+            f"{grid.name}: a row for each student and numbered columns, as in 'Grader 1', 'Grade 1': number "
+            f"{odd[0] or 1} lacks one of the two; found the columns {quote_all(grid.header)}"
+        )
+    people = {number: _only(grid, places) for number, places in numbers.items()}
+    if others:
+        read = quote(grid.header[next(iter(people.values()))])
+        passed = [grid.header[place] for name in others for places in columns[name].values() for place in places]
+        grid.notes.append(f"the reviewer is read from the column {read}, not from {quote_all(passed)}")
+    return _Pairs(
+        people,
+        {name: {number: _only(grid, of[number]) for number in of if number in people} for name, of in fields.items()},
+        scores,
+    )
+
+
+def _only(grid: Grid, places: Sequence[int]) -> int:
+    """Return the only one of the places of a name; refuse several."""
+    if len(places) > 1:
+        name = quote(grid.header[places[0]])
+        raise InputError(f"{grid.name}: {len(places)} columns are called {name}; rename all but the one that counts")
+    return places[0]
+
+
+def _may_score(grid: Grid, name: str, by_number: Mapping[str, Sequence[int]], wanted: Wanted) -> bool:
+    """Return whether numbered columns hold scores: numbers, or anything under the name of a criterion."""
+    cells = [cell for places in by_number.values() for place in places for cell in grid.column(place)]
+    filled = sum(not _is_empty(cell) for cell in cells)
+    read = _numbers(cells, wanted.scale).values()
+    are_numbers = 2 * len(read) >= filled and max(read, default=0) <= 10 * _SCORES
+    return may_hold_scores(name) and filled > 0 and (are_numbers or is_usual(name))
+
+
+def _is_empty(cell: str) -> bool:
+    return not cell.strip() or cell.strip().casefold() in MISSING
 
 
 def melted(table: Table, wanted: Wanted) -> Table | None:
     """Return a table with one row per student and numbered columns of people as one row per review.
 
-    None if the columns hold scores, and its format is named: then each is a reviewer.
+    None if the columns hold scores, and its format is named: then each is a reviewer; or if there is one reviewer and a
+    score without a number, which is a table with one row per review.
     """
-    reviews = numbered(table.header)
-    odd = [number for number, columns in reviews.items() if REVIEWER.name not in columns]
-    scored = [number for number, columns in reviews.items() if SCORE.name in columns]
-    odd += [number for number in reviews if scored and number not in scored]
-    if odd:
-        raise InputError(
-            f"{table.name}: a row for each student and numbered columns, as in 'Grader 1', 'Grade 1': number {odd[0]} "
-            f"lacks one of the two; found the columns {quote_all(table.header)}"
-        )
     grid = to_grid(table)
-    people = [columns[REVIEWER.name] for columns in reviews.values()]
-    chosen = named(grid.header, wanted.columns.get(REVIEWER.name, ""))
-    if not scored and not set(chosen) & set(people):
-        question = _ask_people(grid, people)
+    rows = labels_of(grid, wanted.columns, STUDENT)
+    if wanted.kind == "papers":
+        grid.columns = {role: grid.header[place] for role, place in rows.items()}
+        return grid
+    pairs = _pairs(grid, wanted)
+    people = list(pairs.people.values())
+    chosen = {*named(grid.header, wanted.columns.get(REVIEWER.name, ""))} & {*people}
+    if not pairs.scores:
+        question = "" if chosen else _ask_people(grid, people, wanted.scale)
         if question and wanted.format is not None:
             return None
         if question:
             raise InputError(question)
-    rows = labels_of(grid, wanted.columns, STUDENT)
-    lines = []
+        whole = [
+            name
+            for place, name in enumerate(grid.header)
+            if place not in (*people, *rows.values()) and is_usual(name) and are_scores(grid.column(place))
+        ]
+        if whole and len(people) == 1:
+            return None
+        if whole and wanted.columns.get(SCORE.name) != "":
+            raise InputError(_say_whose(grid, people, whole[0]))
+    lines: list[Line] = []
     nobody = 0
+    without: list[str] = []
     for cells, where in grid.lines:
-        for columns in reviews.values():
-            reviewer = cells[columns[REVIEWER.name]]
-            score = cells[columns[SCORE.name]] if scored else ""
-            if is_nobody(reviewer) and (not score.strip() or score.strip().casefold() in MISSING):
-                nobody += bool(reviewer.strip())
+        labels = [cells[place] for place in rows.values()]
+        before = len(lines)
+        for number, place in pairs.people.items():
+            said = {name: cells[at[number]] if number in at else "" for name, at in pairs.fields.items()}
+            if is_nobody(cells[place]) and all(_is_empty(said[name]) for name in pairs.scores):
+                nobody += bool(cells[place].strip())
             else:
-                lines.append(Line([*(cells[place] for place in rows.values()), reviewer, score], where))
+                lines.append(Line([*labels, cells[place], *(said.values() or [""])], where))
+        if len(lines) == before:
+            without.append(cells[rows[ITEM.name]])
     if nobody:
         grid.notes.append(f"{counted(nobody, 'cell')} of reviewers such as TBD or - read as empty")
-    result = as_reviews(grid, rows, REVIEWER.name, [SCORE.name], lines)
-    if chosen and set(chosen) & set(people):
+    _note_without(grid, without)
+    if len(pairs.fields) == 1 and not {*pairs.scores} & {*SCORE.names}:
+        [score] = pairs.fields.values()
+        grid.notes.append(f"the score is read from {quote_all(grid.header[place] for place in score.values())}")
+    fields = [name.replace("_", " ") for name in pairs.fields or [SCORE.name]]
+    result = as_reviews(grid, rows, REVIEWER.name, fields, lines)
+    if chosen:
         result.header = [wanted.columns[REVIEWER.name] if text == REVIEWER.name else text for text in result.header]
         result.columns = {**result.columns, REVIEWER.name: wanted.columns[REVIEWER.name]}
     return result
 
 
-def _ask_people(grid: Grid, places: Sequence[int]) -> str:
-    """Return the question whether numbers in columns of people are scores; nothing if they are not."""
+def _note_without(grid: Grid, labels: Sequence[str]) -> None:
+    """Note rows without any review."""
+    labels = [label for label in labels if label.strip()]
+    if labels:
+        grid.notes.append(
+            f"{counted(len(labels), 'row')} without a review ({quote_all(labels, 3)}): papers only if --items FILE "
+            "lists them, which may be this file"
+        )
+
+
+def _say_whose(grid: Grid, people: Sequence[int], score: str) -> str:
+    """Return the message on one score beside several reviewers."""
+    names = [grid.header[place] for place in people]
+    return (
+        f"{grid.name}: the columns {quote_all(names)} name several reviewers of a row, and {quote(score)} does not say "
+        "which of them gave it; number scores like reviewers, as in 'Grade 1', 'Grade 2', or give one row per review; "
+        f"if it is that of one, say --format table {naming('', REVIEWER, names[0])}, and if it is no score of a "
+        f"review, say --columns {SCORE.name}="
+    )
+
+
+def _ask_people(grid: Grid, places: Sequence[int], scale: Sequence[str]) -> str:
+    """Return the question whether numbers or grades in columns of people are scores; nothing if they are not."""
     by_row = [[cell for place in places if (cell := line.cells[place].strip())] for line in grid.lines]
-    numbers = [parse_number(cell) for cells in by_row for cell in cells if not is_nobody(cell)]
-    if not numbers or None in numbers or max(filter(None, numbers), default=0) > _SCORES:
+    known = {cell for cells in by_row for cell in cells if not is_nobody(cell)}
+    numbers = [parse_number(cell) for cell in known if cell not in scale and not _GRADE.fullmatch(cell)]
+    if not known or None in numbers or max(filter(None, map(parse_number, known)), default=0) > _SCORES:
         return ""
     # Reviewers differ within a row; scores may be equal.
     pairs = sum(len(cells) * (len(cells) - 1) / 2 for cells in by_row)
     differ = all(len(set(cells)) == len(cells) for cells in by_row)
-    if differ and pairs > _TELLING * len(set(numbers)):
+    if differ and pairs > _TELLING * len(known):
         return ""
     first = grid.header[places[0]]
     example = quote(next(cell for cells in by_row for cell in cells))
-    people = f"if each number names a reviewer, say {naming('', REVIEWER, first)}; " if differ else ""
+    held = "grades" if None in map(parse_number, known) else "numbers"
+    people = f"if each of them names a reviewer, say {naming('', REVIEWER, first)}; " if differ else ""
     return (
-        f"{grid.name}: the columns {quote_all([grid.header[place] for place in places])} hold numbers, such as "
+        f"{grid.name}: the columns {quote_all([grid.header[place] for place in places])} hold {held}, such as "
         f"{example}{': reviewers or scores?' if differ else ', and equal ones in a row: scores, not reviewers.'} If "
         "they are the scores of reviewers who are the same in all rows, each a column, say --format gradebook; "
         f"{people}if the reviewers differ from row to row, nobody can tell who gave which score: export one row per "
@@ -216,7 +340,7 @@ def _ask_people(grid: Grid, places: Sequence[int]) -> str:
 # A column of scores for each reviewer, or for each paper.
 
 
-def cross(table: Table, columns: Mapping[str, str]) -> Grid | None:
+def cross(table: Table, columns: Mapping[str, str], scale: Sequence[str] = ()) -> Grid | None:
     """Return a table with a column of scores for each reviewer or each paper as one row per review.
 
     Columns are reviewers where rows are papers, and papers where a column names the reviewers of the rows and none
@@ -227,7 +351,7 @@ def cross(table: Table, columns: Mapping[str, str]) -> Grid | None:
     turned = recognised(grid.header, [REVIEWER], columns) > 0 and not recognised(grid.header, [STUDENT], columns)
     rows = labels_of(grid, columns, REVIEWER if turned else STUDENT)
     across = ITEM.name if turned else REVIEWER.name
-    places, left = _scored(grid, rows.values(), free=turned)
+    places, left = _scored(grid, rows.values(), scale, free=turned)
     if not places:
         return None
     return _unfolded(grid, rows, across, places, left, columns)
@@ -240,6 +364,11 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
     """
     grid = to_grid(table)
     columns = _with_asked(grid.header, wanted.columns)
+    asked = [place for place, name in enumerate(grid.header) if _RATES.search(name)]
+    rates_papers = sum(bool(_ASKS_PAPER.search(normalise(grid.header[place]))) for place in asked) > 1
+    # A name beside questions about several papers is that of whoever answers.
+    if rates_papers and not recognised(grid.header, [REVIEWER], columns) and named(grid.header, "name"):
+        columns = {**columns, REVIEWER.name: "name"}
     if (
         ITEM.name in columns
         or recognised(grid.header, [ITEM], columns)
@@ -247,18 +376,27 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
     ):
         return None
     rows = labels_of(grid, columns, REVIEWER)
-    places, left = _scored(grid, rows.values(), free=True)
-    names = [grid.header[place] for place in places]
-    parts = _parts(names) if len(places) > 1 else None
-    other_columns = [normalise(name) for place, name in enumerate(grid.header) if place not in places]
-    if any(map(_ASKS_PAPER.search, other_columns)):
+    scored, left = _scored(grid, rows.values(), wanted.scale, free=True)
+    asked = [place for place in asked if place not in rows.values()]
+    # Beside answers to other questions those that ask for scores count, and of these also words and empty columns.
+    for places in (scored, [place for place in scored if place in asked], asked):
+        names = [grid.header[place] for place in places]
+        parts = _parts(names) if len(places) > 1 else None
+        if parts or _without_question(names) != names:
+            break
+    else:
         return None
-    if parts is None:
-        return _unfolded(grid, rows, ITEM.name, places, left, columns) if _without_question(names) != names else None
+    others = [name for place, name in enumerate(grid.header) if place not in places]
+    labels = [*parts[0], *parts[1]] if parts else _without_question(names)
+    papers = [label for label in labels if _ASKS_PAPER.search(normalise(label))]
+    # A question with the label of a paper is about that one.
+    if any(_ASKS_PAPER.search(normalise(name)) and not any(paper in name for paper in papers) for name in others):
+        return None
     # Questions for criteria, without one for the paper, are about a paper that is not known.
-    for side, labels in (parts, parts[::-1]):
+    for side, labels in (parts, parts[::-1]) if parts else ():
         if len(set(side)) == 1 and (any(map(is_usual, labels)) or _RANGE.fullmatch(side[0])):
             return None
+    left |= {grid.header[place]: "which asks for no score" for place in scored if place not in places}
     return _unfolded(grid, rows, ITEM.name, places, left, columns)
 
 
@@ -289,16 +427,25 @@ def _without_question(names: Sequence[str]) -> list[str]:
     return rest if _RATES.search(after) and all(rest) else list(names)
 
 
-def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int], dict[str, str]]:
-    """Return the columns of scores, and why columns of numbers are none, by their names.
+def _scored(
+    grid: Grid, taken: Collection[int], scale: Sequence[str], *, free: bool
+) -> tuple[list[int], dict[str, str]]:
+    """Return the columns of scores, and why others are none, by their names.
 
-    Names that are ``free``, as the titles of papers are, may have any word in them.
+    Names that are ``free``, as the titles of papers are, may have any word in them. A column whose cells all resemble
+    scores is one, though none can be read, so that it is refused.
     """
-    numbers = {
-        place: scores
-        for place, name in enumerate(grid.header)
-        if place not in taken and name.strip() and (scores := _numbers(grid.column(place)))
-    }
+    numbers: dict[int, dict[int, float]] = {}
+    texts: dict[int, list[str]] = {}
+    for place, name in enumerate(grid.header):
+        cells = [cell.strip() for cell in grid.column(place) if not _is_empty(cell)]
+        if place in taken or not name.strip() or not cells:
+            continue
+        scores = _numbers(grid.column(place), scale)
+        if scores:
+            numbers[place] = scores
+        else:
+            texts[place] = cells
     rows = len({row for scores in numbers.values() for row in scores})
     left: dict[str, str] = {}
     for place in numbers:
@@ -317,9 +464,20 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
             left[name] = "whose numbers are times"
         elif normalise(name) in _EXTREMES and _is_extreme(name, place, numbers):
             left[name] = "which sums up or describes a row"
-    places = [place for place in numbers if grid.header[place] not in left]
+    resembles = _MARKED if numbers else _GRADE
+    refused = []
+    for place, cells in texts.items():
+        name = grid.header[place]
+        if not may_hold_scores(name) or normalise(name) in (*STUDENT.names, *STUDENT.weak, *_WHOLE):
+            continue
+        if all(map(resembles.fullmatch, cells)) and not (scale and numbers):
+            refused.append(place)
+        elif not free and not all(map(parse_moment, cells)):
+            left[name] = "without a score"
+    numbers |= {place: {} for place in refused}
+    places = sorted(place for place in numbers if grid.header[place] not in left)
     _refuse_positions(grid, [grid.header[place] for place in places])
-    _refuse_beyond(grid, {place: numbers[place] for place in places})
+    _refuse_beyond(grid, {place: numbers[place] for place in places if numbers[place]})
     return places, left
 
 
@@ -341,8 +499,10 @@ def _refuse_positions(grid: Grid, names: Sequence[str]) -> None:
         )
 
 
-def _numbers(cells: Sequence[str]) -> dict[int, float]:
+def _numbers(cells: Sequence[str], scale: Sequence[str]) -> dict[int, float]:
     """Return the scores of a column by row; other cells in it are to be refused, not ignored."""
+    if scale:
+        return {row: -scale.index(cell.strip()) for row, cell in enumerate(cells) if cell.strip() in scale}
     read = {}
     for row, cell in enumerate(cells):
         fraction = parse_fraction(cell, decimal_comma=True)
@@ -391,22 +551,30 @@ def _unfolded(
     plain = _without_question(names) if across == ITEM.name else names
     pairs = _labelled(grid, names, parts, across, columns) if parts else [(name, SCORE.name) for name in plain]
     fields = list(dict.fromkeys(field for _, field in pairs))
+    by_pair: dict[tuple[str, str], list[int]] = {}
+    for pair, place in zip(pairs, places, strict=True):
+        by_pair.setdefault(pair, []).append(place)
     by_label: dict[str, dict[str, int]] = {}
-    for (label, field), place in zip(pairs, places, strict=True):
-        by_label.setdefault(label, {})[field] = place
-    lines = []
+    for (label, field), own in by_pair.items():
+        by_label.setdefault(label, {})[field] = _only(grid, own)
+    lines: list[Line] = []
     empty = 0
+    without: list[str] = []
     for cells, where in grid.lines:
+        before = len(lines)
         for label, place_of in by_label.items():
             scores = [cells[place_of[field]] if field in place_of else "" for field in fields]
             # Everyone has a cell in every row, so that NA and - say no more than an empty one.
-            if all(not score.strip() or score.strip().casefold() in MISSING for score in scores):
+            if all(map(_is_empty, scores)):
                 empty += any(score.strip() for score in scores)
                 continue
             lines.append(Line([*(cells[place] for place in rows.values()), label, *scores], where))
+        if len(lines) == before and across == REVIEWER.name:
+            without.append(cells[rows[ITEM.name]])
     grid.notes = [*grid.notes, f"the {_NOUN[across]}s are the columns {quote_all(by_label, len(by_label))}"]
     if empty:
         grid.notes.append(f"{counted(empty, 'cell')} such as NA or - read as empty")
+    _note_without(grid, without)
     if left:
         reasons = ", ".join(f"{quote(name)} ({why})" for name, why in left.items())
         grid.notes.append(f"not read as {_NOUN[across]}s: the columns {reasons}; rename one that is")
@@ -481,7 +649,9 @@ def say_wide(table: Table, columns: Mapping[str, str]) -> str:
     table.
     """
     reviewers, students, scores = (recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT, SCORE))
-    if table.source is not None or reviewers + students != 1 or scores:
+    # Numbers beside columns of people are their scores, or others.
+    named_for = [name for name in table.header if normalise(name).endswith(PEOPLE)]
+    if table.source is not None or reviewers + students != 1 or scores or (students and named_for):
         return ""
     try:
         reviews = cross(table, columns)
@@ -497,6 +667,21 @@ def say_wide(table: Table, columns: Mapping[str, str]) -> str:
             "expected one row per review, with a column of reviewers"
         )
     return f"{table.name}: if each column holds the scores of one {_NOUN[across]}, say --format gradebook"
+
+
+def refuse_several(table: Table, place: int, columns: Mapping[str, str]) -> None:
+    """Refuse a column of reviewers beside numbered ones, whose reviews would be lost."""
+    if table.source is not None or REVIEWER.name in columns:
+        return
+    by_name = numbered(table.header).items()
+    name, people = next((name, at) for name, at in by_name if any(place in places for places in at.values()))
+    # A person may have two addresses.
+    if len(people) > 1 and name not in ("email", "e_mail", "email_address"):
+        names = [table.header[other] for places in people.values() for other in places]
+        raise InputError(
+            f"{table.name}: the columns {quote_all(names)} name several reviewers of a row; expected one row per "
+            f"review, with one column of reviewers; if one of them is that column, say {naming('', REVIEWER, names[0])}"
+        )
 
 
 #: The first column of the answers, in several languages.
@@ -589,7 +774,8 @@ class Gradebook(System):
             _USES,
             # Without a column of students a row holds labels, such as "Grader 1", and is no header.
             (
-                rf"(?:{'|'.join(PEOPLE)})_?[0-9]{{1,3}}(?:_(?:{'|'.join(NAMED_BY)}))?",
+                rf"(?:{'|'.join(PEOPLE)})(?:_?[0-9]{{1,3}}|_[a-d])(?:_(?:{'|'.join(NAMED_BY)}))?"
+                rf"|(?:{'|'.join(_ORDINALS)})_(?:{'|'.join(_WHO)})",
                 "|".join(map(re.escape, (*STUDENT.names, *STUDENT.weak))),
             ),
             shape=melted,
@@ -597,7 +783,7 @@ class Gradebook(System):
         Export(
             "a gradebook with a column for each reviewer or paper",
             (Use("reviews"),),
-            shape=lambda table, wanted: cross(table, wanted.columns),
+            shape=lambda table, wanted: cross(table, wanted.columns, wanted.scale),
             shy="name",
         ),
     )

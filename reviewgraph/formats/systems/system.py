@@ -333,6 +333,7 @@ class Wanted(NamedTuple):
     #: The name of the system that it is from, or :data:`PLAIN`; None to recognise it by content.
     format: str | None = None
     systems: Collection[System] = ()  #: The systems that it may be from.
+    scale: Sequence[str] = ()  #: Grades, best first; none where scores are numbers.
 
     def completed_by(self, cells: Sequence[str]) -> bool:
         """Return whether a row names all columns that are needed; never where none are."""

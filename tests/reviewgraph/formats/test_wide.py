@@ -2,9 +2,10 @@
 
 import re
 
+import pandas
 import pytest
 
-from reviewgraph import read_reviews
+from reviewgraph import InputError, Reviews, read_reviews
 from tests.reviewgraph.reading_cases import read, refused, rows
 
 BOOK = {"format": "gradebook"}
@@ -28,6 +29,79 @@ def test_numbered_people_and_scores(write, head):
     ]
 
 
+PAIRS = "{}\ns1,Ann,4,Bob,3\ns2,Ann,5,Cy,2\n"
+READ = [("Ann", "s1", 4.0), ("Ann", "s2", 5.0), ("Bob", "s1", 3.0), ("Cy", "s2", 2.0)]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Grader,Grade,Grader 2,Grade 2",
+        "Grader,Grade,Grader.1,Grade.1",
+        "First marker,First mark,Second marker,Second mark",
+        "Marker,Mark,Second marker,Second mark",
+        "Primary reviewer,Primary score,Secondary reviewer,Secondary score",
+        "Reviewer A,Score A,Reviewer B,Score B",
+        "Reviewer 1,Merit 1,Reviewer 2,Merit 2",
+        "Reviewer 1,Impact Score 1,Reviewer 2,Impact Score 2",
+    ],
+)
+def test_pairs_of_reviewers_and_scores_have_many_names(write, head):
+    found, notes = read(write(PAIRS.format(f"Student,{head}")))
+    assert found == READ
+    told = [note for note in notes if "the score is read from" in note]
+    assert bool(told) == ("Merit" in head or "Impact" in head)
+
+
+def test_a_frame_with_several_reviewers_in_a_row_is_refused(write):
+    for head in ("Grader,Grade,Grader 2,Grade 2", "Marker,Mark,Second marker,Second mark"):
+        name = write(PAIRS.format(f"Student,{head}"))
+        with pytest.raises(InputError, match="name several reviewers of a row"):
+            Reviews(pandas.read_csv(name))
+        assert "name several reviewers of a row" in refused(name, format="table")
+        first = head.partition(",")[0]
+        assert read_reviews(name, format="table", columns={"reviewer": first}).n_reviews == 2
+
+
+@pytest.mark.parametrize("head", ["Reviewer 1,Grade,Reviewer 2,Grade", "Reviewer 1,Pages,Reviewer 2,Score"])
+def test_a_score_beside_several_reviewers_is_asked_about(write, head):
+    name = write(PAIRS.format(f"Student,{head}"))
+    assert "does not say which of them gave it" in refused(name)
+    assert [score for *_, score in read(name, columns={"score": ""})[0]] == [None] * 4
+    only = {"format": "table", "columns": {"reviewer": "Reviewer 1"}}
+    if "Score" in head:
+        assert read_reviews(name, score="Score", **only).n_reviews == 2
+
+
+def test_a_numbered_column_of_reviewers_in_a_long_table(write):
+    name = write("Proposal,Reviewer 1,Score\nG1,Ann,3\nG2,Ann,2\n")
+    assert "no reviewer column" in refused(name)
+    assert read(name, columns={"reviewer": "Reviewer 1"})[0] == [("Ann", "G1", 3.0), ("Ann", "G2", 2.0)]
+
+
+def test_all_numbered_fields_of_a_review_are_read(write):
+    cells = "\ns1,Ann,4,9,2,Bob,3,8,1\ns2,Ann,5,7,3,Cy,2,6,1\n"
+    head = "Student,Reviewer 1,Score 1,{} 1,Confidence 1,Reviewer 2,Score 2,{} 2,Confidence 2"
+    reviews = read_reviews(write(head.format("Novelty", "Novelty") + cells))
+    assert rows(reviews) == READ
+    assert reviews.criteria["novelty"].tolist() == [9.0, 7.0, 8.0, 6.0]
+    asked = write(head.format("Points", "Points") + cells)
+    assert "--score score" in refused(asked)
+    assert read_reviews(asked, score="points").score.tolist() == [9.0, 7.0, 8.0, 6.0]
+    people = "Team,Member 1,Score 1,Judge 1,Member 2,Score 2,Judge 2\ns1,x,4,Ann,y,3,Bob\n"
+    found, notes = read(write(people))
+    assert found == [("Ann", "s1", 4.0), ("Bob", "s1", 3.0)]
+    assert any("from the column 'Judge 1', not from 'Member 1', 'Member 2'" in note for note in notes)
+    assert "2 columns are called 'Score 1'" in refused(write(people.replace("Member 2", "Score 1", 1)))
+
+
+def test_students_without_a_review_are_noted_and_count_as_papers(write):
+    numbers = write("Student,Grader 1,Grade 1,Grader 2,Grade 2\ns1,ann,70,bob,60\ns2,ann,50,bob,40\ns3,,,,\n")
+    for name, options in ((numbers, {}), (write("Student,ann,bob\ns1,7,6\ns2,5,4\ns3,,\n", "wide.csv"), BOOK)):
+        assert any("1 row without a review ('s3')" in note for note in read(name, **options)[1])
+        assert read_reviews(name, items=name, **options).items == ("s1", "s2", "s3")
+
+
 def test_numbers_in_columns_of_reviewers_are_asked_about(write):
     head = "paper,Reviewer 1,Reviewer 2,Reviewer 3\n"
     scores = write(head + "p1,7,6,6\np2,4,2,4\np3,8,7,\n")
@@ -43,6 +117,10 @@ def test_numbers_in_columns_of_reviewers_are_asked_about(write):
     assert "--columns 'reviewer=Reviewer 1'" in message
     named = read_reviews(unclear, columns={"reviewer": "Reviewer 1"})
     assert (named.reviewers, named.n_reviews) == (("2", "3", "4", "5", "6", "7", "8"), 8)
+    graded = write("Team,Judge 1,Judge 2\nT1,A,B\nT2,B,A\n")
+    assert "hold grades, such as 'A': reviewers or scores?" in refused(graded)
+    assert read(graded, scale="A>B", **BOOK)[0][0] == ("Judge 1", "T1", 2.0)
+    assert read_reviews(graded, columns={"reviewer": "Judge 1"}).reviewers == ("A", "B")
     # Numbers of people, of which none comes twice in a row, or which are too large for scores.
     people = [f"p{row},{row % 5 + 1},{(row + 1) % 5 + 1},{(row + 3) % 5 + 1}\n" for row in range(20)]
     assert read_reviews(write(head + "".join(people))).n_reviewers == 5
@@ -53,6 +131,21 @@ def test_mark_is_a_person_who_scored_only_some(write):
     text = 'Student,Ann,Mark,"Total, Ed"\n' + "p1,3,1,4\np2,4,,5\np3,2,,\n"
     assert read_reviews(write(text), **BOOK).reviewers == ("Ann", "Mark", "Total, Ed")
     assert read_reviews(write(text.replace(",,", ",2,")), **BOOK).reviewers == ("Ann", "Total, Ed")
+
+
+def test_no_column_of_a_reviewer_is_lost(write):
+    assert "2 columns are called 'Ann'" in refused(write("Team,Ann,Ann,Bob\nT1,8,2,7\n"), **BOOK)
+    assert "the score '9-'" in refused(write("Team,Ann,Bob,Cy\nT1,8,7,9-\nT2,4,5,6+\n"), **BOOK)
+    found, notes = read(write("Team,Ann,Bob,Cy\nT1,8,7,good\nT2,4,5,bad\n"), **BOOK)
+    assert len(found) == 4
+    assert any("not read as reviewers: the columns 'Cy' (without a score)" in note for note in notes)
+
+
+def test_letters_in_a_gradebook_have_a_scale(write):
+    name = write("Student,Total,Ann,Bob,Cy\nT1,7,A,B,\nT2,8,,A-,B\nT3,9,A,,B+\n")
+    reviews = read_reviews(name, scale="A>A->B+>B", **BOOK)
+    assert (reviews.reviewers, reviews.n_reviews) == (("Ann", "Bob", "Cy"), 6)
+    assert "--scale" in refused(write("Student,Ann,Bob\nT1,A,B\nT2,,A-\n"), **BOOK)
 
 
 def test_the_user_names_columns_of_gradebooks(write):
@@ -99,6 +192,27 @@ def test_which_part_is_the_criterion_is_known_or_asked(write, head, people):
 FORM = "Timestamp,Email Address,{}\n2026/03/01 10:00:00,ann@x.org,3,5\n2026/03/01 10:01:00,bob@x.org,4,\n"
 
 
+@pytest.mark.parametrize(
+    ("head", "cells", "items"),
+    [
+        ("Your name,Rate Alpha,Rate Beta,Anything else?", ["5,4,1", "3,2,2"], ("Alpha", "Beta")),
+        ("Your name,Rate [Team 1],Rate [Team 2],Comments [Team 1]", ["5,4,so so", "3,2,"], ("Team 1", "Team 2")),
+        ("Your name,Rate [Team 1],Rate [Team 2],On Team 1", ["5,4,so so", "3,2,"], ("Team 1", "Team 2")),
+        ("Name,Rate each project [A],Rate each project [B]", ["5,", "3,"], ("A",)),
+    ],
+)
+def test_questions_beside_those_for_scores(write, head, cells, items):
+    rows_of_form = "".join(f"2026/03/01 10:00:00,{who},{scores}\n" for who, scores in zip("xy", cells, strict=True))
+    reviews = read_reviews(write(f"Timestamp,{head}\n{rows_of_form}"))
+    assert (reviews.items, reviews.reviewers) == (items, ("x", "y"))
+
+
+def test_words_in_a_grid_have_a_scale(write):
+    name = write("Timestamp,Your name,Rate [A],Rate [B]\n2026-01-01,ann,good,bad\n2026-01-02,bob,bad,good\n")
+    assert "give all with --scale" in refused(name)
+    assert read_reviews(name, scale="good>bad").items == ("A", "B")
+
+
 def test_answers_about_one_paper_are_none(write):
     about_one = refused(write(FORM.format("How good is it? [Novelty],How good is it? [Clarity]")))
     assert "no item column" in about_one
@@ -121,6 +235,18 @@ def test_numbered_papers_keep_their_names(write):
     assert read_reviews(name).items == ("Team 1", "Team 2")
     turned = write("Your name,Team 1 - Impact,Team 2 - Impact\nann,3,5\nbob,4,\n")
     assert read_reviews(turned, **BOOK).items == ("Team 1", "Team 2")
+
+
+@pytest.mark.parametrize("head", ["Lead marker,Lead mark,Vice marker,Vice mark", "Erstprüfer,Note,Zweitprüfer,Note 2"])
+def test_columns_that_name_people_are_no_hint_at_a_gradebook(write, head):
+    notes = []
+    name = write(PAIRS.format(f"Student,{head}"))
+    assert "no reviewer column" in refused(name, note=notes.append)
+    assert not notes
+
+
+def test_a_column_of_reviewers_is_no_score(write):
+    assert not [note for note in read(write("Proposal,Reviewers\nG1,Ann;Bob\nG2,Ann;Bob\n"))[1] if "score" in note]
 
 
 def test_judges_in_rows_are_pointed_out_and_read(write):
