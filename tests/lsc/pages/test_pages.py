@@ -175,7 +175,7 @@ def test_decisions_count_every_paper_once_and_the_likeliest_come_first(found: Po
     assert list(table.columns[0].values) == selection.discuss
     chances = next(column.values for column in table.columns if column.name == "chance, %")
     assert list(chances) == sorted(chances, reverse=True)
-    assert f"about {selection.expected_wrong:.1f} of the 4 best" in named["Errors"]
+    assert f"about {selection.expected_wrong:.1f} of the 4 most likely" in named["Errors"]
     names = [line.strip() for line in shown.text("out").splitlines()]
     assert set(selection.out) <= set(names)
 
