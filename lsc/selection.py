@@ -200,7 +200,9 @@ class Selection(Result):
     @cached_property
     def certain_codes(self) -> IntArray:
         """Codes of the papers that are in, best first: the lottery draws them for certain."""
-        return self.ranked_codes[(self.lottery == 1.0)[self.ranked_codes] & self.comparable[self.ranked_codes]]
+        sure = (self.lottery == 1.0) & self.comparable
+        codes: IntArray = self.ranked_codes[sure[self.ranked_codes]]
+        return codes
 
     @cached_property
     def discuss_codes(self) -> IntArray:
@@ -222,7 +224,8 @@ class Selection(Result):
     @cached_property
     def out_codes(self) -> IntArray:
         """Codes of the papers that are out, best first: the lottery never draws them."""
-        return self.ranked_codes[self.lottery[self.ranked_codes] == 0.0]
+        codes: IntArray = self.ranked_codes[self.lottery[self.ranked_codes] == 0.0]
+        return codes
 
     @property
     def lists(self) -> list[str | None]:

@@ -12,6 +12,7 @@ from lsc.posteriors import posterior
 from lsc.selection import Selection, draw_papers, lottery_probabilities, select
 from reviewgraph import Reviews
 from reviewgraph._base import TIE, probability_in_top
+from reviewgraph._verify.calibrations import shares
 
 
 @st.composite
@@ -72,6 +73,8 @@ def test_lists_and_lottery_agree_for_every_table_number_and_error_rate(
         assert len({*drawn} & {*found.discuss}) == n - len(found.certain)
         assert len({*drawn} & {*found.tied}) == found.places
     assert found.to_dict()["certain"] == found.certain
+    # Independent code finds the same.
+    assert np.abs(shares(chance, n, rate) - lottery).max() <= 1e-6
 
 
 @given(tables(), st.integers(0, 23), st.floats(-2.0, 2.0), st.sampled_from([1.0, 1e-2, 1e-5]))
