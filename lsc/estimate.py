@@ -248,13 +248,15 @@ class Estimate(Result):
         return np.full(self.reviews.n_items, np.nan)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the method, keys of other methods (None here), and ``items``, one object each.
+        """Return the method, keys of other methods (None here), and ``items``, one object each; nothing is selected.
 
         Qualities and averages are in the direction of the scores.
         """
         columns = self.to_columns()
         rows = zip(*columns.values(), strict=True)
         return {
+            "selected": [],
+            "set_aside": [],
             "method": self.method,
             "status": None,
             "hypothesis": None,

@@ -53,7 +53,8 @@ class InParts(Estimate):
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of every estimate, and of a selection; ``items`` is None, since there may be too many."""
         keys = ("method", "status", "hypothesis", "objective", "unique", "items")
-        record = {**dict.fromkeys(keys), "method": self.method, "status": self.status.value}
+        record: dict[str, Any] = {"selected": [], "set_aside": [], **dict.fromkeys(keys)}
+        record |= {"method": self.method, "status": self.status.value}
         return {**record, **self.reviews.origin.to_dict(), **({} if selection is None else selection.to_dict())}
 
     def blocks(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:

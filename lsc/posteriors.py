@@ -341,7 +341,7 @@ class PosteriorEstimate(Estimate):
         --------
         ``estimate.to_dict(estimate.selection(10))["selected"]`` are the labels of the ten best.
         """
-        record = super().to_dict()
+        record = {"certain": [], "discuss": [], **super().to_dict()}
         chances = [None] * len(record["items"]) if selection is None else selection.probability
         for row, chance in zip(record["items"], chances, strict=True):
             ends = [row.pop("interval_low"), row.pop("interval_high")]
@@ -510,6 +510,35 @@ class PosteriorEstimate(Estimate):
         return chances(self.quality, self._order_error, number_of(n_selected, self.quality))
 
     @checked
+    def select(self, n_selected: int | str, *, across_groups: bool = False) -> list[Label]:
+        """Return the items that are most probably among the best, best first, as :meth:`selection` does.
+
+        Parameters
+        ----------
+        n_selected, across_groups
+            As for :meth:`selection`.
+
+        Returns
+        -------
+        list
+            Labels of as many items.
+
+        Raises
+        ------
+        InputError
+            If ``n_selected`` is negative or more than the number of items with a score.
+        Incomparable
+            As :meth:`selection`.
+
+        Examples
+        --------
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
+        >>> posterior(Reviews(rows)).select(2)
+        [11, 10]
+        """
+        return self.selection(n_selected, across_groups=across_groups).best
+
+    @checked
     def selection(
         self, n_selected: int | str, *, error_rate: float = ERROR_RATE, across_groups: bool = False
     ) -> Selection:
@@ -522,7 +551,7 @@ class PosteriorEstimate(Estimate):
         n_selected
             Number of items to select, or a percentage such as ``"20%"`` of those with a score.
         error_rate
-            Items with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
+            Items that are in have P(top n) >= 1 - error_rate, those that are out P <= error_rate.
         across_groups
             Select among unconnected groups, assumed equally good on average; items outside the largest group are never
             in without discussion.
@@ -741,7 +770,7 @@ class PartedPosterior(InParts, PosteriorEstimate):
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of a posterior, and of a selection; ``items`` is None, since there may be too many."""
-        record = super().to_dict(selection)
+        record = {"certain": [], "discuss": [], **super().to_dict(selection)}
         return {**record, "gain": None, "reviewers": None, "by_prior": self.by_prior}
 
 

@@ -28,13 +28,16 @@ from reviewgraph._base import (
 LEVEL = 0.9
 #: By default a paper is in, or out, if the probability that this is wrong is at most 0.1.
 ERROR_RATE = 0.1
-#: Bisections of the exponent's interval: it spans 2^10, so the sum is right to 1e-12.
-HALVINGS = 60
+#: The lottery multiplies odds by a common factor from 1/4 to 4.
+MOST_FACTOR = 4.0
+#: The range of the bisection, and its halvings: the sum of probabilities is right to the last digits.
+FARTHEST = 40.0
+HALVINGS = 64
 #: The sum of probabilities is whole up to rounding.
 NEARLY_WHOLE = 1e-6
 
 
-# The lottery: exactly n papers are drawn, and a small change of the probabilities changes few of them.
+# The lottery: exactly n papers are drawn, and a small change of the probabilities changes it a little.
 
 
 def lottery_probabilities(chance: FloatArray, n: int, error_rate: float) -> FloatArray:
@@ -42,37 +45,53 @@ def lottery_probabilities(chance: FloatArray, n: int, error_rate: float) -> Floa
 
     ::
 
-        p_i = t_i ^ gamma,   t_i = (P_i - error_rate) / (1 - 2 error_rate), clipped to [0, 1]
+        p_i / (1 - p_i) = c (P_i - low) / (high - P_i)    for P_i from low to high; 0 below, 1 above
         subject to  sum p = n
 
-    P is ``chance``, the probability of being among the best n. Papers that are in have probability 1, those that are
-    out 0, and the others a probability that increases continuously with P. InputError if fewer than n papers have a
-    positive chance.
+    P is ``chance``, the probability of being among the best n, with sum n. The factor c is from 1/4 to 4, with ``low =
+    error_rate`` and ``high = 1 - error_rate``. If p sums to less than n with c = 4, ``low`` is reduced, and if it sums
+    to more with c = 1/4, ``high`` is raised. As p >= P at c = 4 and low = 0, and p <= P at c = 1/4 and high = 1, there
+    is a solution; p is unique, since it rises with c and falls with low and high.
 
-    >>> lottery_probabilities(np.array([0.99, 0.6, 0.6, 0.01]), 2, 0.1).round(3).tolist()
+    So a paper of probability 1 has P >= 1 - error_rate, and one of probability 0 has P <= error_rate. p rises with P,
+    and a change of all P by d in sum changes p by at most ``8 d / (1 - 2 error_rate)`` in sum.
+
+    >>> lottery_probabilities(np.array([0.99, 0.5, 0.5, 0.01]), 2, 0.1).round(3).tolist()
     [1.0, 0.5, 0.5, 0.0]
+    >>> lottery_probabilities(np.full(10, 0.9), 9, 0.1).round(3).tolist()
+    [0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9]
     """
-    open_to_all = np.clip((chance - error_rate) / (1.0 - 2.0 * error_rate), 0.0, 1.0)
-    # Without the thresholds if they leave too few papers, or make too many certain.
-    if (open_to_all > 0).sum() < n or (open_to_all == 1).sum() > n:
-        open_to_all = np.clip(chance, 0.0, 1.0 - 1e-9)
-    if (open_to_all > 0).sum() < n:
-        message = f"n_selected: expected at most {int((open_to_all > 0).sum())} papers to draw (P > 0), found {n}"
-        raise InputError(message)
-    # Bisection: the sum decreases in gamma, from the number of papers with P > 0 to that of certain papers.
-    low = -10.0 * np.log(2.0)
-    high = 10.0 * np.log(2.0)
+    width = 1.0 - 2.0 * error_rate
+    above = snapped(chance - error_rate, width)
+    below = snapped(width - above, width)
+    # Bisection: the sum increases with the place.
+    low = -FARTHEST
+    high = FARTHEST
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if (open_to_all ** np.exp(middle)).sum() > n:
-            low = middle
-        else:
+        if _shares(above, below, error_rate, middle).sum() > n:
             high = middle
-    share: FloatArray = open_to_all ** np.exp(low)
+        else:
+            low = middle
+    share = _shares(above, below, error_rate, low)
     free = (share > 0) & (share < 1)
-    if free.any():  # an exponent at its bound leaves a remainder
-        remaining = n - share[~free].sum()
-        share[free] = np.clip(share[free] * remaining / share[free].sum(), 0.0, 1.0)
+    if free.any():  # the last digits
+        share[free] *= (n - share[~free].sum()) / share[free].sum()
+    return share
+
+
+def _shares(above: FloatArray, below: FloatArray, error_rate: float, place: float) -> FloatArray:
+    """Return probabilities that increase with ``place``; ``above`` and ``below`` are the distances from both limits.
+
+    From -1 to 1 the place is the logarithm of the factor, to base 4. From 1 to 2 the lower limit moves from the error
+    rate to 0, from -1 to -2 the upper one to 1. Beyond, where only rounding leads, it is the factor again.
+    """
+    lower = float(np.clip(place - 1.0, 0.0, 1.0))
+    upper = float(np.clip(-place - 1.0, 0.0, 1.0))
+    factor = MOST_FACTOR ** (place - lower + upper)
+    odds_for = factor * np.maximum(above + error_rate * lower, 0.0)
+    odds_against = np.maximum(below + error_rate * upper, 0.0)
+    share: FloatArray = odds_for / (odds_for + odds_against)
     return share
 
 
@@ -153,9 +172,9 @@ class Selection(Result):
     n
         Number of papers to select.
     error_rate
-        Papers with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
+        Papers that are in have P(top n) >= 1 - error_rate, those that are out P <= error_rate.
     best_codes
-        Codes of the n papers of highest quality, best first.
+        Codes of the n papers of largest P(top n), best first; of ties those of highest quality.
     by_average_codes
         Codes of the n papers with the highest plain averages, best first.
     chance
@@ -179,28 +198,17 @@ class Selection(Result):
     aside_codes: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     @cached_property
-    def _sure(self) -> BoolArray:
-        """Shape (N,): papers that are in without discussion."""
-        sure = np.zeros(self.chance.size, np.bool_)
-        sure[self.best_codes] = True
-        return sure & (snapped(self.chance - (1.0 - self.error_rate), 1.0) >= 0) & self.comparable
-
-    @cached_property
-    def _hopeless(self) -> BoolArray:
-        """Shape (N,): papers that are out without discussion."""
-        hopeless = snapped(self.chance - self.error_rate, 1.0) <= 0
-        hopeless[self.best_codes] = False
-        return hopeless
-
-    @cached_property
     def certain_codes(self) -> IntArray:
-        """Codes of the papers that are in, best first."""
-        return self.ranked_codes[self._sure[self.ranked_codes]]
+        """Codes of the papers that are in, best first: the lottery draws them for certain."""
+        sure = (self.lottery == 1.0) & self.comparable
+        codes: IntArray = self.ranked_codes[sure[self.ranked_codes]]
+        return codes
 
     @cached_property
     def discuss_codes(self) -> IntArray:
         """Codes of the papers to discuss, by decreasing probability."""
-        uncertain = self.ranked_codes[~self._sure[self.ranked_codes] & ~self._hopeless[self.ranked_codes]]
+        settled = np.concatenate([self.certain_codes, self.out_codes])
+        uncertain = self.ranked_codes[~np.isin(self.ranked_codes, settled)]
         return uncertain[order_of(-self.chance[uncertain])]
 
     @cached_property
@@ -215,8 +223,9 @@ class Selection(Result):
 
     @cached_property
     def out_codes(self) -> IntArray:
-        """Codes of the papers that are out, best first."""
-        return self.ranked_codes[self._hopeless[self.ranked_codes]]
+        """Codes of the papers that are out, best first: the lottery never draws them."""
+        codes: IntArray = self.ranked_codes[self.lottery[self.ranked_codes] == 0.0]
+        return codes
 
     @property
     def lists(self) -> list[str | None]:
@@ -242,7 +251,7 @@ class Selection(Result):
 
     @property
     def expected_wrong(self) -> float:
-        """Expected number of the n best by quality that are not among the n truly best."""
+        """Expected number of the n selected that are not among the n truly best."""
         return float((1.0 - self.chance[self.best_codes]).sum())
 
     @property
@@ -260,7 +269,7 @@ class Selection(Result):
         """Codes of papers that only the average would select, best average first."""
         return self.by_average_codes[~np.isin(self.by_average_codes, self.best_codes)]
 
-    best = _Labels("The n papers of highest quality, best first.")
+    best = _Labels("The n papers that are most probably among the best n, best first.")
     certain = _Labels("The papers that are in, best first.")
     discuss = _Labels("The papers to discuss, by decreasing probability.")
     out = _Labels("The papers that are out, best first.")
@@ -347,11 +356,13 @@ def select(result: Estimate, n: int, *, error_rate: float, across_groups: bool) 
         chance = np.zeros(quality.size)
         chance[ranked[:n]] = 1.0
         sure = inside
+    # Fewest wrong selections are expected of the most probable papers.
+    likely = ranked[order_of(-chance[ranked])][:n]
     return Selection(
         labels=result.items,
         n=n,
         error_rate=error_rate,
-        best_codes=ranked[:n],
+        best_codes=ranked[np.isin(ranked, likely)],
         by_average_codes=best_first(np.where(inside, result.average, np.nan))[:n],
         chance=chance,
         ranked_codes=ranked,

@@ -104,12 +104,9 @@ class Outcome:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON, with what a lottery drew and the contributions to qualities."""
         selection = self.selection
-        record: dict[str, Any] = {
-            "selected": [] if selection is None else selection.best,
-            "set_aside": [] if selection is None else selection.aside,
-        }
-        record |= {"certain": [], "discuss": []} if self.method.probabilities else {}
-        record |= self.result.to_dict(*self._likely)
+        record: dict[str, Any] = self.result.to_dict(*self._likely)
+        if selection is not None:
+            record |= {"selected": selection.best, "set_aside": selection.aside}
         if self.drawn is not None and selection is not None:
             chances = zip(selection.labels, selection.lottery.tolist(), strict=True)
             probabilities = [{"item": label, "probability": p} for label, p in chances if p > 0]

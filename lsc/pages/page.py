@@ -186,22 +186,13 @@ def _decision(
         *facts,
         Fact("Averages", change if selection.swapped_in_codes.size else f"the same {n:,}"),
         *_benefit(result),
-        Fact("Errors", f"about {selection.expected_wrong:,.1f} of the {n:,} best will be wrong, {by_average}"),
+        Fact("Errors", f"about {selection.expected_wrong:,.1f} of the {n:,} most likely will be wrong, {by_average}"),
     ]
 
 
-def _pool(selection: Selection) -> IntArray:
-    """Return the papers that a lottery may draw and that are not in, best first.
-
-    Of papers of other groups, which are never in, some are drawn for certain.
-    """
-    may_be = selection.ranked_codes[selection.lottery[selection.ranked_codes] > 0]
-    return may_be[~np.isin(may_be, selection.certain_codes)]
-
-
 def _draw(result: Estimate, selection: Selection, drawn: Sequence[Label], seed: int | None) -> Fact:
-    """Return the papers of a lottery that were drawn."""
-    free = _pool(selection)
+    """Return the papers to discuss that a lottery drew."""
+    free = selection.discuss_codes
     lucky = free[np.array([label in drawn for label in selection.named(free)], np.bool_)]
     among = f"{some(result.items, lucky)} (of {free.size:,} by seed {seed or 0}, which draws the same again)"
     return Fact("Drawn", among if free.size else "nothing to draw")
@@ -277,7 +268,7 @@ def _warnings(result: Estimate) -> list[str]:
 
 
 def _lottery_table(selection: Selection, drawn: Sequence[Label]) -> Table:
-    free = _pool(selection)
+    free = selection.discuss_codes
     chances = zip(selection.named(free), selection.lottery[free].tolist(), strict=True)
     rows = [(label, 100 * chance, "yes" if label in drawn else "no") for label, chance in chances]
     columns = columns_by_head({"paper": "text", "probability, %": 1, "drawn": "choice"}, rows)
@@ -374,7 +365,7 @@ def _each(result: PosteriorEstimate, selection: Selection | None) -> list[Part]:
 
 
 def _line(result: Estimate, selection: Selection | None) -> tuple[float, str] | None:
-    """Return the quality halfway between the last selected paper and the next one, as printed, and its name."""
+    """Return the quality halfway between the n-th best paper and the next one, as printed, and its name."""
     if selection is None or not 0 < selection.n < selection.ranked_codes.size:
         return None
     edge = result.quality[selection.ranked_codes[selection.n - 1 : selection.n + 1]].mean()
@@ -397,11 +388,14 @@ def line_picture(result: PosteriorEstimate, selection: Selection) -> Picture:
     shown = f"Papers of rank {first + 1:,} to {first + order.size:,}"
     words = [f"{'All papers' if order.size == selection.ranked_codes.size else shown}, each with its 90 % interval."]
     if line is not None:
-        words.append(f"The line of selection at {line[0]:.2f} separates the best {selection.n:,} from the others.")
+        words.append(
+            f"The line of selection at {line[0]:.2f} separates the {selection.n:,} of highest quality from the others."
+        )
     if tied.size:
         words.append(
             f"On grey are the {counted(tied.size, 'paper')} that are tied at the line: their probability of being "
-            f"among the best is from {in_percent(selection.error_rate)} to {in_percent(1.0 - selection.error_rate)}; "
+            f"among the best is from {in_percent(selection.chance[tied].min())} to "
+            f"{in_percent(selection.chance[tied].max())}; "
             f"--lottery draws {counted(selection.places, 'place')} among them."
         )
     drawing = ValueChart(

@@ -1,6 +1,6 @@
 """Answers of ``calibrate``: averages, groups, ranks, selections, lists and the cut line, recomputed.
 
-Qualities, their standard errors and lotteries are left to a second run of the command.
+Qualities, their standard errors and what the seed of a lottery draws are left to a second run of the command.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reviewgraph._base.arrays import FloatArray, order_of, reaches
+from reviewgraph._base.arrays import TIE, FloatArray, order_of
 from reviewgraph._verify.answers import Answer, Findings, expecting_keys
 from reviewgraph._verify.graphs import Table, pieces
 from reviewgraph.graph.levels import LARGEST_SHARE
@@ -24,8 +24,10 @@ from reviewgraph.graph.levels import LARGEST_SHARE
 REACH = 1.6448536269514722
 #: Relative difference allowed where probabilities and intervals are recomputed from printed figures.
 CHANCES = 1e-6
-#: Steps of the bisection for a common threshold.
+#: Steps of a bisection.
 HALVINGS = 200
+#: A lottery multiplies or divides odds by at most this.
+MOST_FACTOR = 4.0
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,12 @@ class Calibration:
             ranked = []
         # A selection of 0 papers is refused, too, where papers cannot be compared.
         selects = wanted.select is not None and len(ranked) >= count and bool(ranked or not everyone)
-        best = [row.item for row in ranked[:count]] if selects else []
+        best = []
+        if selects:
+            # The most probable papers, if the method has probabilities.
+            chance = {row.item: row.probability or 0.0 for row in ranked}
+            likely = set((_largest_first(chance) if self.has_probabilities else [*chance])[:count])
+            best = [row.item for row in ranked if row.item in likely]
         among = {row.item for row in ranked}
         aside = [row.item for row in self.rows.values() if row.quality is not None and row.item not in among]
         findings.same("selected", self._names("selected"), best)
@@ -211,8 +218,9 @@ class Calibration:
         self.cut(ranked, chance, len(best))
         # In and out for certain, and the papers to discuss.
         main = min((row.group for row in ranked), default=1)
-        certain = [item for item in best if reaches(chance[item], 1 - limit, 1.0) and self.rows[item].group == main]
-        out = {item for item, value in chance.items() if reaches(limit, value, 1.0) and item not in best}
+        share = dict(zip(chance, shares(np.array([*chance.values()]), len(best), limit), strict=True))
+        certain = [item for item, value in share.items() if value == 1.0 and self.rows[item].group == main]
+        out = {item for item, value in share.items() if value == 0.0}
         unsure = {item: value for item, value in chance.items() if item not in out and item not in certain}
         findings.same("certain", self._names("certain"), certain)
         discussed = self.answer.rows("discuss", "item probability")
@@ -221,6 +229,22 @@ class Calibration:
             findings.same(f"discuss, {item}", value, chance.get(item))
         findings.value("error_rate", limit)
         findings.check("certain, discuss: the lists by the probabilities")
+        if self.answer.get("lottery"):
+            self.lottery(share)
+
+    def lottery(self, share: Mapping[str, float]) -> None:
+        """Check the probabilities of a lottery, and that it draws papers that it may draw."""
+        findings = self.findings
+        claimed = dict(self.answer.rows("lottery.probabilities", "item probability"))
+        may_be = {item: value for item, value in share.items() if value > 0.0}
+        findings.same_rows("lottery.probabilities", claimed, may_be)
+        for item, value in may_be.items():
+            findings.same(f"lottery.probabilities, {item}", claimed.get(item), value, CHANCES)
+        drawn = self._names("lottery.drawn")
+        certain = {item for item, value in may_be.items() if value == 1.0}
+        fits = len(drawn) == len(set(drawn)) == round(sum(may_be.values())) and certain <= set(drawn) <= may_be.keys()
+        findings.expect(fits, "lottery.drawn: other papers than the lottery may draw")
+        findings.check("lottery: its probabilities, and that those drawn have one, and are as many as are selected")
 
     def cut(self, ranked: list[Row], chance: Mapping[str, float], count: int) -> None:
         """Check selection probabilities: each is that of exceeding one common threshold, the cut line.
@@ -245,19 +269,47 @@ class Calibration:
             # P(quality > t) = Phi((mean - t) / error).
             return np.asarray(np.where(sure, mean >= threshold, ndtr((mean - threshold) / np.where(sure, 1.0, error))))
 
-        # The threshold at which the probabilities sum to the number selected.
-        low = float(mean.min() - 10 * error.max())
-        high = float(mean.max() + 10 * error.max())
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            if float(exceeds(middle).sum()) > count:
-                low = middle
-            else:
-                high = middle
-        for row, actual in zip(ranked, exceeds((low + high) / 2).tolist(), strict=True):
+        reach = 10 * float(error.max())
+        probabilities = _summing_to(count, exceeds, float(mean.min()) - reach, float(mean.max()) + reach)
+        for row, actual in zip(ranked, probabilities.tolist(), strict=True):
             if row.standard_error:
                 self.findings.same(f"{row.item}, probability", chance[row.item], actual, CHANCES)
         self.findings.check("probabilities: those of exceeding one common threshold, by qualities and errors")
+
+
+def shares(chance: FloatArray, count: int, limit: float) -> FloatArray:
+    """Return the probability of each paper in a lottery for ``count`` places: 1 if it is in, 0 if it is out.
+
+    Its odds are those of ``chance`` between the ends ``limit`` and ``1 - limit``, times a common factor. Where this is
+    at its bound, one end gives way.
+
+    >>> shares(np.array([0.95, 0.5, 0.5, 0.05]), 2, 0.1).round(3).tolist()
+    [1.0, 0.5, 0.5, 0.0]
+    """
+
+    def share(factor: float, low: float, high: float) -> FloatArray:
+        inside = np.clip((chance - low) / (high - low), 0.0, 1.0)
+        inside[inside <= TIE] = 0.0
+        inside[inside >= 1.0 - TIE] = 1.0
+        return np.asarray(factor * inside / (1.0 - inside + factor * inside))
+
+    least = 1.0 / MOST_FACTOR
+    if share(MOST_FACTOR, limit, 1.0 - limit).sum() < count:
+        return _summing_to(count, lambda low: share(MOST_FACTOR, low, 1.0 - limit), 0.0, limit)
+    if share(least, limit, 1.0 - limit).sum() > count:
+        return _summing_to(count, lambda high: share(least, limit, high), 1.0 - limit, 1.0)
+    return _summing_to(count, lambda divisor: share(1.0 / divisor, limit, 1.0 - limit), least, MOST_FACTOR)
+
+
+def _summing_to(count: int, decreasing: Callable[[float], FloatArray], low: float, high: float) -> FloatArray:
+    """Return the values of a function, decreasing in its argument from ``low`` to ``high``, that sum to ``count``."""
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if float(decreasing(middle).sum()) > count:
+            low = middle
+        else:
+            high = middle
+    return decreasing((low + high) / 2)
 
 
 def _largest_first(values: Mapping[str, float], sign: float = 1.0) -> list[str]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+import reviewgraph as rg
 from lsc.commands.calibrate import calibrate
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
@@ -233,6 +235,49 @@ def test_lots_are_drawn_by_seed_with_probabilities_that_sum_to_the_places(tmp_pa
         assert len(set(lottery["drawn"])) == 4
         assert drawn.setdefault(seed, lottery["drawn"]) == lottery["drawn"]
     assert len({tuple(sorted(papers)) for papers in drawn.values()}) > 1
+
+
+TIED = [(who, f"p{i}", score) for i in range(9) for who, score in (("ann", 4), ("bob", 6))]
+#: Fewer papers than places have a probability above the error rate.
+NEARLY = [("ann", f"p{i}", (10.0, 8.5, *[5.0 + i % 3 for i in range(2, 20)])[i]) for i in range(20)]
+
+
+@pytest.mark.parametrize("rows", [TIED, NEARLY, NOISY], ids=["tied", "nearly", "noisy"])
+@pytest.mark.parametrize("n", [1, 2, 6, 8])
+@pytest.mark.parametrize("rate", ["0.1", "0.45"])
+def test_page_and_json_of_a_lottery_agree_and_hand_out_as_many_places_as_there_are(
+    rows: list[tuple[str, str, object]], n: int, rate: str, tmp_path: Path
+) -> None:
+    words = (table(tmp_path, rows), "--select", str(n), "--error-rate", rate, "--lottery", "--seed", "1")
+    found = answer(*words)
+    probability = {row["item"]: row["probability"] for row in found["lottery"]["probabilities"]}
+    discuss = [row["item"] for row in found["discuss"]]
+    drawn = found["lottery"]["drawn"]
+    assert sum(probability.values()) == pytest.approx(n, abs=1e-11)
+    assert [item for item in found["certain"] if probability[item] != 1] == []
+    assert {*probability} == {*found["certain"], *discuss}
+    assert {*found["certain"]} <= {*drawn} <= {*probability}
+    assert len(drawn) == n
+    shown = " ".join(run(*words).stdout.split())
+    if discuss:
+        sizes = re.match(r"(\d+) IN, (\d+) TO DISCUSS FOR (\d+) PLACE", shown)
+        assert sizes is not None
+        inside = len(found["certain"])
+        assert [int(size) for size in sizes.groups()] == [inside, len(discuss), n - inside]
+        named, _, among = shown.partition(" Drawn ")[2].partition(" (of ")
+        assert {*named.split(", ")} == {*drawn} - {*found["certain"]}
+        assert among.startswith(f"{len(discuss)} by seed 1")
+    else:
+        assert "Drawn nothing to draw" in shown
+
+
+@pytest.mark.parametrize("method", ["posterior", "average", "lsc", "bayesian"])
+def test_a_result_contains_what_the_json_prints(method: str, tmp_path: Path) -> None:
+    path = table(tmp_path, NOISY)
+    in_python = rg.calibrate(rg.read_reviews(path), method).to_dict()
+    printed = answer(path, "--method", method)
+    assert {*printed} - {*in_python} == set()
+    assert [in_python[name] for name in ("selected", "set_aside")] == [[], []]
 
 
 @pytest.mark.parametrize("direction", [[], ["--lower-is-better"]])

@@ -39,7 +39,8 @@ def test_results_agree(name: str) -> None:
     answer = estimate.to_dict()
     shared = Estimate.to_dict(estimate)
     columns = ["item", "quality", "average", "rank", "standard_error", "group"]
-    assert set(shared) == {"method", "status", "hypothesis", "objective", "unique", "items"} <= set(answer)
+    lists = {"selected", "set_aside"}
+    assert set(shared) == {*lists, "method", "status", "hypothesis", "objective", "unique", "items"} <= set(answer)
     for found in (answer["items"][0], estimate.to_columns()):
         assert list(found)[: len(columns)] == columns
     assert name == "posterior" or (set(answer), list(answer["items"][0])) == (set(shared), columns)

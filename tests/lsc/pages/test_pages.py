@@ -173,7 +173,7 @@ def test_decisions_count_every_paper_once_and_the_likeliest_come_first(found: Po
     assert list(table.columns[0].values) == selection.discuss
     chances = next(column.values for column in table.columns if column.name == "chance, %")
     assert list(chances) == sorted(chances, reverse=True)
-    assert f"about {selection.expected_wrong:.1f} of the 4 best" in named["Errors"]
+    assert f"about {selection.expected_wrong:.1f} of the 4 most likely" in named["Errors"]
     names = [line.strip() for line in shown.text("out").splitlines()]
     assert set(selection.out) <= set(names)
 
@@ -324,3 +324,11 @@ def test_long_labels_that_begin_alike_are_told_apart() -> None:
     selection = result.selection(3)
     named, _ = facts(page_of(result, selection))
     assert named["In"] == ", ".join(map(str, selection.certain))
+
+
+def test_a_picture_has_the_range_of_the_probabilities_of_those_that_are_tied() -> None:
+    rows = [(who, i, mark) for i in range(13) for who, mark in (("ann", 4.0), ("bob", 6.5 if i == 0 else 6.0))]
+    result = posterior(Reviews(rows))
+    words = page.line_picture(result, result.selection(1)).words
+    assert "is from 8 % to 10 %; --lottery draws 1 place among them." in words
+    assert "separates the 1 of highest quality from the others" in words

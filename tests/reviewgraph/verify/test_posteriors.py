@@ -120,9 +120,13 @@ REFUTED: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (_at("items", 1, "probability"), "probability: sum to"),
     (_at("items", 1, "interval", 0), "p1, interval: is not the 90 % interval about the quality"),
     (_at("items", 1, "average"), "p1, average: claims"),
+    (_at("lottery", "probabilities", 0, "probability"), "lottery.probabilities, p7: claims"),
+    (lambda answer: answer["lottery"]["probabilities"].pop(), "lottery.probabilities: lacks p11"),
+    (lambda answer: answer["lottery"]["drawn"].append("p0"), "lottery.drawn: other papers than the lottery may draw"),
+    (lambda answer: answer["discuss"].pop(), "discuss: claims"),
 ]
 SEEN_AGAIN: list[tuple[Callable[[dict[str, Any]], None], str]] = [
-    (_at("lottery", "probabilities", 0, "probability"), "lottery.probabilities[0].probability"),
+    (lambda answer: answer["lottery"].update(seed=5), "lottery.seed"),
     (_at("expected_wrong"), "expected_wrong"),
     (_at("reviewers", 2, "misfit", "agreement"), "reviewers[2].misfit.agreement"),
     (_at("accounts", 0, "parts", 1, "weight"), "accounts[0].parts[1].weight"),
