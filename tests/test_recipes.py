@@ -199,7 +199,7 @@ simulate steep -o made | 2: is not one of
 calibrate --stream scores.parquet --hypothesis twofold | twofold
 calibrate --stream scores.parquet --hypothesis steep | 2: expected linear
 
-calibrate scores.csv --method median --select 3 --html report.html | does not estimate uncertainty
+calibrate scores.csv --method median --select 3 --html report.html | has no probabilities of being among
 calibrate scores.csv --method median --json > answer.json
 verify answer.json scores.csv --method median | HOLDS
 calibrate scores.csv --method median --references references.csv

@@ -173,7 +173,7 @@ def _decision(
     items = result.items
     facts: list[Fact | Table] = [Fact("In", some(items, selection.certain_codes))]
     if not isinstance(result, PosteriorEstimate):
-        return [*facts, Fact("Errors", "this method does not estimate uncertainty")]
+        return [*facts, Fact("Errors", "not known: this method has no probabilities of being among the best")]
     if drawn is not None:
         facts.append(_draw(result, selection, drawn, seed))
     if selection.discuss_codes.size:
