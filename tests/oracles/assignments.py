@@ -84,11 +84,6 @@ def any_market(rng: np.random.Generator) -> Options:
         asked["phase_one"] = _first_phase(rng, asked)
     _rules(rng, asked)
     _authors(rng, asked)
-    # What a fixed pair that may not be is worth is nobody's question.
-    world = World(asked)
-    for pair in world.fixed:
-        if pair not in world.candidates and len(asked["affinity"]) > 1:
-            asked["affinity"].pop(pair, None)
     if rng.random() < 0.25:
         _lottery(rng, asked)
     else:
