@@ -237,9 +237,7 @@ def plan(
             aim = Decision(beliefs, n_selected)
     terms = None
     if in_rounds and aim is not None:
-        # A match finds its number of rounds and reviews.
-        if n is None and match is None:
-            n = aim.worth_reading + len(constraints.fixed)
+        # A match finds its number of rounds.
         terms = Terms(rounds or int(match is None), n, least, match, first_phase)
 
     def searched(constraints: Constraints, clock: Clock) -> Plan:

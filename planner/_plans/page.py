@@ -92,7 +92,8 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
         without = f"gives {papers} {counted(least, 'review')} or more" if least else "is possible"
         return False, "No plan", f"{f'makes {reached}' if plan.levelled else without} within the rules"
     if plan.rounds is not None:
-        return _verdict_on_round(plan.rounds)
+        well, verdict, words = _verdict_on_round(plan.rounds)
+        return well if plan.attained else False, verdict, words
     if not plan.attained:
         before, after = plan.reach
         are = noun(plan.count, "is", "are")
@@ -214,6 +215,8 @@ def _facts(plan: Plan) -> list[Fact]:
     if plan.rounds is not None and plan.rounds.required and plan.rounds.terms.least:
         least = counted(plan.rounds.terms.least, "review")
         facts["First"] = f"{plan.rounds.required:,} of them bring papers to {least}"
+        if plan.shortage is not None:
+            facts["First"] += f", which takes {plan.rounds.required + plan.shortage.reviews:,}"
     if not plan.attained and plan.count < plan.lower_bound:
         facts["Needed"] = f"at least {counted(plan.lower_bound, 'review')}"
     if plan.explanation:

@@ -30,9 +30,10 @@ OPEN = "decide on papers whose reviews so far leave it open whether they are sel
 class Terms(NamedTuple):
     """What a process may spend.
 
-    ``left`` rounds with this one, 0 if a match finds their number; ``budget`` reviews in all, None likewise. Every
-    paper gets ``least`` reviews first; ``match`` is the number of reviews per paper that the process is to match. With
-    ``first_phase`` there are no scores yet, and this round asks for the reviews that every paper must have alone.
+    ``left`` rounds with this one, 0 if a match finds their number; ``budget`` reviews in all, None likewise, or for
+    what papers must have and one more for each open decision. Every paper gets ``least`` reviews first; ``match`` is
+    the number of reviews per paper that the process is to match. With ``first_phase`` there are no scores yet, and this
+    round asks for the reviews that every paper must have alone.
     """
 
     left: int
@@ -284,6 +285,8 @@ def round_of(
         count = task.table(first).reviews_per_item
         match = matched(papers, count, terms.match, terms.left, lead, seed, tell)
         terms = terms._replace(budget=sure + match.more, left=lead + match.needed.rounds)
+    elif terms.budget is None:
+        terms = terms._replace(budget=sure + aim.worth_reading)
     parts = [0] * lead + schedule(min(int(terms.budget or 0) - sure, room), terms.left - lead)
     # Required reviews come first, and the share of this round in addition.
     picked = choose(aim, task, first, parts[0])

@@ -13,7 +13,7 @@ from planner._plans.objectives import Beliefs, Decision
 from planner._plans.process import at_most, choose
 from planner._plans.rounds import Papers, asked_for, play, schedule, spend, standing, step_rates
 from planner._plans.task import new_task
-from reviewgraph import InputError, Reviews
+from reviewgraph import InputError, Reviews, verify
 from reviewgraph._base import probability_in_top
 from reviewgraph.graph import random_assignment
 from tests.trials import NIGHTLY, trials
@@ -146,8 +146,28 @@ def test_required_reviews_come_first() -> None:
     assert (count >= 1).all()
     assert plan.count == 40
     assert plan.rounds.required == 24
-    short = planner.plan(reviews, goal="decision", n_selected=5, n=10, rounds=2, min_reviews=3)
-    assert short.count == short.rounds.required == 10
+    # Without a number of reviews all papers get theirs.
+    whole = planner.plan(reviews, goal="decision", n_selected=5, min_reviews=3)
+    assert whole.rounds.required == 24 <= whole.count <= whole.rounds.budget
+    assert whole.attained
+    assert whole.to_dict()["short"] == []
+
+
+@pytest.mark.parametrize("n", [0, 10])
+def test_a_budget_too_small_for_the_minimum_is_named(n: int) -> None:
+    reviews = table()
+    short = planner.plan(reviews, goal="decision", n_selected=5, n=n, min_reviews=3)
+    assert short.count == short.rounds.required == n
+    after = short.reviews.reviews_per_item
+    lacking = [{"item": item, "missing": 1} for item, number in zip(reviews.items, after, strict=True) if number < 3]
+    assert short.to_dict()["short"] == lacking
+    assert short.to_dict()["recruit"] is None
+    assert len(lacking) == 24 - n
+    assert not short.attained
+    assert not short.summary().good
+    assert f"{24 - n} papers are short of {24 - n} reviews in all: " in " ".join(str(short).split())
+    assert verify(short, reviews, min_reviews=3).good is not False
+    assert verify(short, reviews, min_reviews=4).good is False
 
 
 @pytest.mark.parametrize(
