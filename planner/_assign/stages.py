@@ -403,8 +403,9 @@ class Run:
 
     def _kept(self, bound: float) -> Kept:
         ruled = self.problem.ruled
-        papers = int(np.count_nonzero(self.problem.bound))
-        rules = [KeptRule(rule.text, words, papers) for rule, words in zip(ruled.rules, ruled.words(), strict=True)]
+        rules = []
+        for rule, words, papers in zip(ruled.rules, ruled.words(), ruled.papers(), strict=True):
+            rules.append(KeptRule(rule.text, words, int(np.count_nonzero(self.problem.bound & papers))))
         return Kept(tuple(rules), bound)
 
     def _fairness(self, assigned: BoolArray, bound: float) -> Fairness:
