@@ -371,7 +371,7 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     pairs = covered.best_few(target, task, partial, ledger.budget, until)
     if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
-    why = [*ledger.reasons, why_partial(target, ledger), *still_short(task, pairs)]
+    why = [*ledger.reasons, why_partial(target, task, ledger), *still_short(task, pairs)]
     status = PlanStatus.LEVEL_MISSED if ledger.budget is None else PlanStatus.BUDGET_EXHAUSTED
     return _plan(task, target, ledger, status, pairs, why)
 

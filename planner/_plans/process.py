@@ -235,23 +235,6 @@ def required(task: Task, ledger: Ledger) -> IntArray:
 # The round, and the rest of the process by rollouts.
 
 
-def at_most(spare: IntArray, room: IntArray, barred: IntArray) -> int:
-    """Return an upper bound on the reviews that loads ``spare`` (M,), limits ``room`` (N,) and ``barred`` pairs allow.
-
-    The smaller of two sums, over reviewers and over papers, of what each allows alone; the pairs, shape (P, 2), are
-    distinct.
-
-    >>> at_most(np.array([9, 1]), np.array([2, 2, 2]), np.array([[0, 0]]))
-    3
-    """
-    who = spare > 0
-    what = room > 0
-    inside = barred[who[barred[:, 0]] & what[barred[:, 1]]]
-    papers = what.sum() - np.bincount(inside[:, 0], minlength=spare.size)
-    readers = who.sum() - np.bincount(inside[:, 1], minlength=room.size)
-    return int(min(np.minimum(spare, papers)[who].sum(), np.minimum(room, readers)[what].sum()))
-
-
 class Round(NamedTuple):
     """Reviews of a round: those ``first`` that are required, shape (P, 2), then those chosen by their gain."""
 
@@ -270,11 +253,8 @@ def round_of(
     first = required(task, ledger)
     if ledger.infeasible:
         return None
-    rules = task.constraints
-    left = task.board(first)
-    closed = np.column_stack(np.divmod(rules.barred_pairs, max(rules.reviews.n_items, 1)))
-    room = at_most(np.asarray(left.spare), np.asarray(left.room), np.concatenate([closed, first]))
-    sure = len(rules.fixed) + len(first)
+    room = task.capacity(first)
+    sure = len(task.constraints.fixed) + len(first)
     beliefs = aim.beliefs
     pending = beliefs.pending + beliefs.brought_by(first)
     papers = Papers(beliefs.mean, beliefs.sd, pending, beliefs.typical, aim.n)

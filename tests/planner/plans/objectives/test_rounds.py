@@ -10,9 +10,9 @@ import pytest
 import planner
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import Beliefs, Decision
-from planner._plans.process import at_most, choose
+from planner._plans.process import choose
 from planner._plans.rounds import Papers, asked_for, play, schedule, spend, standing, step_rates
-from planner._plans.task import new_task
+from planner._plans.task import at_most, new_task
 from reviewgraph import InputError, Reviews, verify
 from reviewgraph._base import probability_in_top
 from reviewgraph.graph import random_assignment
