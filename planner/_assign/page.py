@@ -123,6 +123,8 @@ def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
         cap = f"of probability {lottery.max_probability:g} at most"
         certain = f", but for {counted(lottery.certain, 'certain one')}" if lottery.certain else ""
         facts["Lottery"] = f"one draw from {counted(lottery.support, 'pair')}, each {cap}{certain}"
+        if (drawn := lottery.listed) is not None and drawn.reached < 1.0:
+            facts["Lottery"] += f"; only {percent(drawn.reached)} of the draws have the level and keep all rules"
     # Papers that are hidden are warned of.
     facts["Not counted"] = ", ".join(assignment.reviews.origin._replace(hidden=()).not_counted())
     return [Fact(name, value) for name, value in facts.items() if value]
