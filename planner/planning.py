@@ -14,7 +14,7 @@ from planner._plans.constraints import Constraints, Prices, constrain, no_pairs,
 from planner._plans.objectives import Decision, ObjectiveName, beliefs_of, gains_of, purchase
 from planner._plans.outcome import PlanStatus, fixed_too_many, joins, still_short, why_not, why_partial
 from planner._plans.plan import Plan, PlannedReview
-from planner._plans.process import Rounds, Terms, choose, round_of
+from planner._plans.process import Rounds, Terms, choose, round_of, why_no_more
 from planner._plans.rounds import FIRST_PHASE, expected_beliefs
 from planner._plans.target import Ledger, PlanProgress, PlanTarget, Target, target_named
 from planner._plans.targets import covered
@@ -343,6 +343,8 @@ def _beyond(plan: Plan, aim: Decision, task: Task, ledger: Ledger) -> Plan:
     if len(more):
         status = PlanStatus.EXTENDED if plan.status.reaches else plan.status
         plan = _plan(task, target_named(plan.target), ledger, status, pairs, [*plan.explanation], more)
+    elif plan.status == PlanStatus.CHOSEN:
+        plan = replace(plan, explanation=(why_no_more(beyond, task.capacity(pairs), stated=ledger.budget is not None),))
     return _priced(plan, aim, len(more))
 
 

@@ -104,7 +104,7 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
     if deal is not None and not plan.levelled:
         if plan.added:
             return True, f"{number}:", _expected(deal)
-        return None, "No review helps:", f"expect {deal.before:.2f} {deal.unit}"
+        return None, "No review:", f"{'; '.join(plan.explanation)}; expect {deal.before:.2f} {deal.unit}"
     if not plan.added:
         few = " of this file" if reviews.origin.unlisted else ""
         return good, "No review is missing:", f"{papers}{few} {noun(n, 'is', 'are')} {level.words}"
@@ -219,7 +219,7 @@ def _facts(plan: Plan) -> list[Fact]:
             facts["First"] += f", which takes {plan.rounds.required + plan.shortage.reviews:,}"
     if not plan.attained and plan.count < plan.lower_bound:
         facts["Needed"] = f"at least {counted(plan.lower_bound, 'review')}"
-    if plan.explanation:
+    if plan.explanation and (plan.added or plan.levelled):
         facts["Search" if plan.attained else "Why"] = "; ".join(plan.explanation)
     if plan.shortage is not None:
         facts |= plan.shortage.facts()

@@ -15,8 +15,9 @@ import numpy as np
 from planner._plans.constraints import as_pairs, no_pairs
 from planner._plans.covering import cover, why_uncovered
 from planner._plans.kernels.cascade import may_read, use
+from planner._plans.objectives import ERROR_RATE
 from planner._plans.rounds import Expected, Match, Papers, matched, play, rollouts_for, schedule
-from reviewgraph._base import TIE, FloatArray, IntArray, counted, largest, snapped
+from reviewgraph._base import TIE, FloatArray, IntArray, counted, largest, percent, snapped
 
 if TYPE_CHECKING:
     from planner._plans.objectives import Decision
@@ -41,6 +42,7 @@ class Terms(NamedTuple):
     least: int = 0
     match: int | None = None
     first_phase: bool = False
+    stated: bool = True  # whether the budget was passed, or found by a match
 
 
 @dataclass(frozen=True)
@@ -118,11 +120,7 @@ class Rounds:
         """Why the process ends here; None if it asks for something."""
         if self.now or self.terms.first_phase:
             return None
-        if not self.budget:
-            return "the budget is spent"
-        if not self.capacity:
-            return "loads and limits allow no further review"
-        return "no further review that is allowed is expected to avoid a wrong selection"
+        return why_no_more(self.budget, self.capacity, stated=self.terms.stated)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -139,6 +137,19 @@ class Rounds:
             "rollouts": self.rollouts,
             "seed": self.seed,
         }
+
+
+def why_no_more(budget: int, capacity: int, *, stated: bool) -> str:
+    """Return why no review is chosen, where loads, limits and conflicts allow ``capacity`` of them.
+
+    ``budget`` is the number of open decisions unless it was ``stated``.
+    """
+    if not capacity:
+        return "loads, limits and conflicts allow no further review"
+    if budget:
+        return "no further review that is allowed is expected to avoid a wrong selection"
+    settled = f"every decision is settled, with an error probability of {percent(ERROR_RATE)} or less"
+    return "the budget is spent" if stated else settled
 
 
 # The choice of reviews, one after another, by their expected gain.
@@ -266,7 +277,7 @@ def round_of(
         match = matched(papers, count, terms.match, terms.left, lead, seed, tell)
         terms = terms._replace(budget=sure + match.more, left=lead + match.needed.rounds)
     elif terms.budget is None:
-        terms = terms._replace(budget=sure + aim.worth_reading)
+        terms = terms._replace(budget=sure + aim.worth_reading, stated=False)
     parts = [0] * lead + schedule(min(int(terms.budget or 0) - sure, room), terms.left - lead)
     # Required reviews come first, and the share of this round in addition.
     picked = choose(aim, task, first, parts[0])

@@ -34,6 +34,15 @@ def table(size: int = 24, load: int = 2, seed: int = 0) -> Reviews:
     return Reviews.from_codes(design.reviewer, design.item, score, **names)
 
 
+#: Two papers far above the others.
+SETTLED = Reviews(
+    [
+        *(("ann", "p1", 6), ("ann", "p2", 8), ("ann", "p3", 2), ("bob", "p2", 7), ("bob", "p3", 3), ("bob", "p4", 9)),
+        *(("cyd", "p4", 8), ("cyd", "p5", 1), ("cyd", "p6", 2), ("dan", "p5", 2), ("dan", "p6", 3), ("dan", "p1", 6)),
+    ]
+)
+
+
 # The kernel.
 
 
@@ -168,6 +177,29 @@ def test_a_budget_too_small_for_the_minimum_is_named(n: int) -> None:
     assert f"{24 - n} papers are short of {24 - n} reviews in all: " in " ".join(str(short).split())
     assert verify(short, reviews, min_reviews=3).good is not False
     assert verify(short, reviews, min_reviews=4).good is False
+
+
+@pytest.mark.parametrize(
+    ("rules", "stop"),
+    [
+        ({"spare": 0}, "loads, limits and conflicts allow no further review"),
+        ({"spare": 0, "n": 9}, "loads, limits and conflicts allow no further review"),
+        ({"max_per_item": 0, "n": 9}, "loads, limits and conflicts allow no further review"),
+        ({"n": 0}, "the budget is spent"),
+        ({"n_selected": 2, "min_reviews": 1}, "every decision is settled, with an error probability of 10 % or less"),
+        ({"n_selected": 2}, "every decision is settled, with an error probability of 10 % or less"),
+    ],
+)
+def test_why_nothing_is_asked_for(rules: dict, stop: str) -> None:
+    reviews = SETTLED if rules.get("n_selected") == 2 else table()
+    for in_rounds in ({}, {"rounds": 2} if "n" in rules else {}):
+        plan = planner.plan(reviews, **{"goal": "decision", "n_selected": 5, **rules, **in_rounds})
+        assert plan.count == 0
+        assert plan.summary().summary.startswith(f"{stop}; expect ")
+        if plan.rounds is None:
+            assert plan.explanation == (stop,)
+        else:
+            assert plan.rounds.stop == stop
 
 
 @pytest.mark.parametrize(
