@@ -35,6 +35,7 @@ class Fairness:
     #: Smallest score of a paper: by affinity alone, within the rules on panels and authors, and in the assignment
     smallest: tuple[float, float]
     at_most: float | None  #: upper bound on it before the level; None where only floors were requested
+    proved: bool  #: whether it is that bound, up to rounding
     bound: float  #: upper bound on affinity within rules and floors, the smallest score reached included
 
     def to_dict(self) -> dict[str, Any]:

@@ -206,8 +206,11 @@ def _rule(rule: KeptRule) -> str:
 
 def _fair(fairness: Fairness) -> str:
     before, after = (f"{smallest:.4g}" for smallest in fairness.smallest)
-    most = after if fairness.at_most is None else f"{fairness.at_most:.4g}"
-    proof = f"{most} at most" if most != after else "proved the most possible" if fairness.at_most is not None else ""
+    proof = ""
+    if fairness.proved:
+        proof = "proved the most possible"
+    elif fairness.at_most is not None:
+        proof = f"{fairness.at_most:.4g} at most"
     held = "" if fairness.floor is None else f"every paper has a sum of {fairness.floor:g} or more"
     return "; ".join(filter(None, (f"a sum of {after} ({before} by affinity alone)", proof, held)))
 

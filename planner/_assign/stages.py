@@ -16,7 +16,7 @@ import numpy as np
 from planner._assign.assignment import Assignment, AssignmentStatus, Fairness, Kept, KeptRule
 from planner._assign.core import Core, alternates_of, exposed_of, least_loss, missing_without
 from planner._assign.enumeration import Best, best_at_level
-from planner._assign.fair import Minimum, at_floor, largest_minimum, lower_floors
+from planner._assign.fair import Minimum, at_floor, is_most, largest_minimum, lower_floors
 from planner._assign.flow import TIE_BITS, fewest_first, scale_of, settle, unrouted, whole_costs
 from planner._assign.linking import Cycles, Linker, Programmed
 from planner._assign.problem import NO_FLOOR, Problem, changes_of, unit_of
@@ -416,14 +416,14 @@ class Run:
         smallest = [
             float(problem.scores(some)[served].min()) if served.any() else math.nan for some in (before, assigned)
         ]
+        minimum = self.minimum
         return Fairness(
             fairly=self.fairly,
             floor=self.asked.least_score,
             smallest=(unit * smallest[0], unit * smallest[1]),
             # Rounding to whole units may change each review by half of one.
-            at_most=None
-            if self.minimum is None
-            else unit * (max(self.minimum.at_most, smallest[1]) + problem.demand.max()),
+            at_most=None if minimum is None else unit * (max(minimum.at_most, smallest[1]) + problem.demand.max()),
+            proved=minimum is not None and is_most(int(smallest[1]), minimum.at_most),
             bound=min(bound, self.unconstrained),
         )
 
