@@ -444,7 +444,7 @@ class Ruled(NamedTuple):
     def papers(self) -> list[BoolArray]:
         """Return which papers each rule is about, shape (N,), or (1,) where they are alike."""
         terms = [rule.terms(attribute)[1] for rule, attribute in zip(self.rules, self.attributes, strict=True)]
-        return [((bounds.least > 0) | (bounds.most < NO_MOST)).any(axis=1) for bounds in terms]
+        return [np.asarray(((bounds.least > 0) | (bounds.most < NO_MOST)).any(axis=1)) for bounds in terms]
 
     def kind(self, group: int, number: int = 1, what: str = "reviewer") -> str:
         """Return words for ``number`` reviewers of a panel group: "senior reviewers", "reviewer of region Asia"."""

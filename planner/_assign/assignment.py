@@ -271,6 +271,16 @@ class AssignmentStatus(Status):
         return self in (AssignmentStatus.OPTIMAL, AssignmentStatus.FEASIBLE)
 
 
+def total_of(affinities: FloatArray) -> float:
+    """Return a sum of affinities; 0 if it is tied with that, so that no loss is a share of a rounding error.
+
+    >>> total_of(np.array([0.1, 0.2, -0.3]))
+    0.0
+    """
+    total = math.fsum(affinities.tolist())
+    return 0.0 if abs(total) <= TIE * float(np.abs(affinities).sum()) else total
+
+
 def percent_of(lost: float, whole: float) -> float | None:
     """Return a loss in percent of a total, 0 if there is none; None if the total is not positive, or not known.
 
@@ -585,7 +595,7 @@ class Assignment(Result):
     @property
     def affinity(self) -> float:
         """Total affinity of the assignment."""
-        return math.fsum(self.affinities.tolist())
+        return total_of(self.affinities)
 
     @property
     def mean_affinity(self) -> float:

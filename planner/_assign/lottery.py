@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.assignment import Assignment, Listed, Randomised
+from planner._assign.assignment import Assignment, Listed, Randomised, total_of
 from planner._assign.core import Core
 from planner._assign.enumeration import best_at_level
 from planner._assign.flow import Arcs, Via, cheapest_flow, cost_scale, settle, unrouted, whole_costs
@@ -126,7 +126,7 @@ def best_marginals(problem: Problem, cap: int, unit: int = UNITS) -> Marginals |
     if through is None:
         return None
     units[pairs] = through
-    return Marginals(units, float(problem.worth @ units) / unit)
+    return Marginals(units, total_of(problem.worth * units) / unit)
 
 
 # Rounding: draws with given probabilities in which every demand, load and rule of the flow holds.
@@ -508,7 +508,7 @@ class Lottery(Run):
             reviewers=problem.reviewers,
             max_probability=self.max_probability,
             certain=int((problem.given & ~problem.old).sum()),
-            expected=float((problem.affinity * probability)[shown].sum()),
+            expected=total_of((problem.affinity * probability)[shown]),
             best=self.unconstrained,
             # With a previous assignment the bound is on few changes, too.
             most=bound if problem.concerns is None else math.inf,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.assignment import Assignment, AssignmentStatus, Fairness, Kept, KeptRule
+from planner._assign.assignment import Assignment, AssignmentStatus, Fairness, Kept, KeptRule, total_of
 from planner._assign.core import Core, alternates_of, exposed_of, least_loss, missing_without
 from planner._assign.enumeration import Best, best_at_level
 from planner._assign.fair import Minimum, at_floor, is_most, largest_minimum, lower_floors
@@ -127,7 +127,7 @@ class Run:
         plain = unrouted(problem, cost)
         if plain is None:
             return self.infeasible(why_infeasible(problem))
-        self.unconstrained = math.fsum(problem.affinity[plain].tolist())
+        self.unconstrained = total_of(problem.affinity[plain])
         if problem.concerns is not None:
             # Concerns come before affinity.
             self.say("fewest changes")
@@ -352,7 +352,7 @@ class Run:
         same = False
         if self.solution.proved and best is not None and (self.minimum is None or self.minimum.proved):
             plain = fairness is None and problem.concerns is None and not problem.ruled.rules
-            worth = [math.fsum(problem.worth[chosen].tolist()) for chosen in (assigned, best)]
+            worth = [total_of(problem.worth[chosen]) for chosen in (assigned, best)]
             as_much = reaches(worth[0], worth[1], float(np.abs(problem.worth[best]).sum()))
             same = bool((assigned == best).all()) or (plain and as_much)
             if self.best_at_level and plain:
@@ -381,7 +381,7 @@ class Run:
             reviews=self._reviews(new),
             affinities=problem.affinity[new][order],
             affinity_unconstrained=self.unconstrained,
-            affinity_before_level=None if best is None else math.fsum(problem.affinity[best & ~problem.old].tolist()),
+            affinity_before_level=None if best is None else total_of(problem.affinity[best & ~problem.old]),
             critical=critical,
             forced=forced,
             explanation=Mentions.labelled(problem.reviewers, problem.items)(why),

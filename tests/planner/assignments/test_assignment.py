@@ -118,3 +118,14 @@ def test_what_rules_and_the_level_cost_is_told_apart(seed):
     cost = 100 * (ruled.affinity - both.affinity) / best.affinity
     if "lost to the rules" in words:
         assert f"comparability cost {f'{cost:.3g} %' if cost else 'nothing'}" in words
+
+
+def test_rounding_errors_are_no_loss():
+    # 0.1 + 0.2 - 0.3 is above 0 by a rounding error.
+    own = {("r0", "p0"): 0.1, ("r1", "p1"): 0.2, ("r2", "p2"): -0.3}
+    others = {("r0", "p1"): 0.0, ("r1", "p2"): 0.0, ("r2", "p0"): 0.0}
+    chosen = assign(own | others, 1, 1, "none", previous=list(others))
+    assert chosen.affinities.tolist() == [0.0, 0.0, 0.0]
+    assert (chosen.affinity_unconstrained, chosen.price, chosen.price_of_level) == (0.0, 0.0, 0.0)
+    drawn = assign(own | others, 1, 1, "none", max_probability=0.5)
+    assert (drawn.randomised.percent, drawn.randomised.gap) == (100.0, 0.0)
