@@ -119,7 +119,7 @@ class Shortage:
     """
 
     missing: tuple[tuple[Label, int], ...]  # papers that lack reviews, and the number of them, in their order
-    load: int  # maximum reviews per recruit
+    load: int  # maximum reviews per recruit; 0 if it is not reviewers that are lacking
     why: str = ""  # the reason in words
 
     @property
@@ -141,16 +141,16 @@ class Shortage:
             return {}
         total = counted(self.reviews, "review")
         named = first_named([f"{item} ({number})" for item, number in self.missing])
+        lacking = f"{counted(len(self.missing), 'paper is', 'papers are')} short of {total} in all: {named}"
+        if not self.load:
+            return {"Lacking": lacking}
         recruits = f"{counted(self.reviewers, 'reviewer')} without conflicts, of {counted(self.load, 'review')} each"
-        return {
-            "Lacking": f"{counted(len(self.missing), 'paper is', 'papers are')} short of {total} in all: {named}",
-            "To recruit": f"{recruits} at most, for {total} of these papers",
-        }
+        return {"Lacking": lacking, "To recruit": f"{recruits} at most, for {total} of these papers"}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys ``short`` and ``recruit`` of the command's ``--json``."""
         short = [{"item": item, "missing": number} for item, number in self.missing]
-        if not self.missing:
+        if not self.missing or not self.load:
             return {"short": short, "recruit": None}
         papers = [{"item": item, "reviews": number} for item, number in self.missing]
         sizes = {"reviewers": self.reviewers, "reviews": self.reviews, "load": self.load}

@@ -14,7 +14,7 @@ from planner._plans.constraints import Constraints, Prices, constrain, no_pairs,
 from planner._plans.objectives import Decision, ObjectiveName, beliefs_of, gains_of, purchase
 from planner._plans.outcome import PlanStatus, fixed_too_many, joins, still_short, why_not, why_partial
 from planner._plans.plan import Plan, PlannedReview
-from planner._plans.process import Rounds, Terms, choose, round_of
+from planner._plans.process import Rounds, Terms, choose, round_of, why_no_more
 from planner._plans.rounds import FIRST_PHASE, expected_beliefs
 from planner._plans.target import Ledger, PlanProgress, PlanTarget, Target, target_named
 from planner._plans.targets import covered
@@ -237,9 +237,7 @@ def plan(
             aim = Decision(beliefs, n_selected)
     terms = None
     if in_rounds and aim is not None:
-        # A match finds its number of rounds and reviews.
-        if n is None and match is None:
-            n = aim.worth_reading + len(constraints.fixed)
+        # A match finds its number of rounds.
         terms = Terms(rounds or int(match is None), n, least, match, first_phase)
 
     def searched(constraints: Constraints, clock: Clock) -> Plan:
@@ -345,6 +343,8 @@ def _beyond(plan: Plan, aim: Decision, task: Task, ledger: Ledger) -> Plan:
     if len(more):
         status = PlanStatus.EXTENDED if plan.status.reaches else plan.status
         plan = _plan(task, target_named(plan.target), ledger, status, pairs, [*plan.explanation], more)
+    elif plan.status == PlanStatus.CHOSEN:
+        plan = replace(plan, explanation=(why_no_more(beyond, task.capacity(pairs), stated=ledger.budget is not None),))
     return _priced(plan, aim, len(more))
 
 
@@ -373,7 +373,7 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     pairs = covered.best_few(target, task, partial, ledger.budget, until)
     if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
-    why = [*ledger.reasons, why_partial(target, ledger), *still_short(task, pairs)]
+    why = [*ledger.reasons, why_partial(target, task, ledger), *still_short(task, pairs)]
     status = PlanStatus.LEVEL_MISSED if ledger.budget is None else PlanStatus.BUDGET_EXHAUSTED
     return _plan(task, target, ledger, status, pairs, why)
 

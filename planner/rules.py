@@ -441,6 +441,11 @@ class Ruled(NamedTuple):
         """Return each rule in words."""
         return [rule.words(attribute) for rule, attribute in zip(self.rules, self.attributes, strict=True)]
 
+    def papers(self) -> list[BoolArray]:
+        """Return which papers each rule is about, shape (N,), or (1,) where they are alike."""
+        terms = [rule.terms(attribute)[1] for rule, attribute in zip(self.rules, self.attributes, strict=True)]
+        return [np.asarray(((bounds.least > 0) | (bounds.most < NO_MOST)).any(axis=1)) for bounds in terms]
+
     def kind(self, group: int, number: int = 1, what: str = "reviewer") -> str:
         """Return words for ``number`` reviewers of a panel group: "senior reviewers", "reviewer of region Asia"."""
         attribute, value = self.groups[group]

@@ -30,7 +30,7 @@ from reviewgraph._verify import (
 )
 from reviewgraph._verify import verify_plan as verify_answer
 from reviewgraph.graph import ALL_NAMES
-from reviewgraph.io import AssignmentRules, Pairs, PlanRules, Rules
+from reviewgraph.io import AssignmentRules, PlanRules, Rules
 from reviewgraph.table import Reviews, as_reviews
 
 if TYPE_CHECKING:
@@ -175,10 +175,8 @@ def plain_panels(ruled: Ruled, reviewers: tuple[str, ...], items: tuple[str, ...
 # Assignments.
 
 
-def of_assignment(
-    assignment: Assignment, affinity: Any, rules: Rules, *, phase_one: Pairs = (), floor: float | None = None
-) -> Findings:
-    """Return the findings on an assignment under some rules, from the affinities."""
+def of_assignment(assignment: Assignment, affinity: Any, rules: Rules, **beside: Any) -> Findings:
+    """Return the findings on an assignment under some rules and ``beside`` them, from the affinities."""
     if isinstance(affinity, Result):
         raise InputError(
             f"reviews: expected the affinities that the assignment was made from, found a {type(affinity).__name__}; "
@@ -188,7 +186,7 @@ def of_assignment(
         message = "load: expected the load that was passed to assign, found none; pass load=, and demand= where it was"
         raise InputError(message)
     answer = Answer("assignment", "assign", _named(assignment.to_dict(), assignment.reviews))
-    request = {"affinity": affinity, "rules": rules, "phase_one": phase_one, "floor": floor}
+    request = {"affinity": affinity, "rules": rules, **beside}
     request |= {"target": assignment.target, "max_probability": assignment.randomised}
     return of_assigned(answer, request, assignment.changes is None)
 
@@ -204,8 +202,8 @@ def of_assigned(answer: Answer, request: Mapping[str, Any], sums_alone: bool = T
     given = {name: request[name] for name in heeded if name in request}
     stated = asked_rules("verify", request["rules"], given, heeded)
     stated = stated._with_shared(scored.reviewers, scored.items, scored.spellings)
-    floor = request["floor"]
-    first = request["phase_one"]
+    floor = request.get("floor")
+    first = request.get("phase_one")
     constraints = Constraints(
         stated, () if first is None else first, request.get("allow_unscored", False), request.get("previous"), floor
     )

@@ -18,6 +18,10 @@ from reviewgraph.io.rules import AssignmentRules, PlanRules, Rules
 from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from reviewgraph._base.labels import Label
+    from reviewgraph.formats.spellings import Merge
     from reviewgraph.graph.check import Report
     from reviewgraph.io.sides import Pairs, Valued
 
@@ -103,12 +107,17 @@ class VerifiedRules(PlanRules, AssignmentRules, total=False):
 
     demand: int | Valued | None
     load: int | Valued | None
+    items: Iterable[Label] | None
+    reviewers: Iterable[Label] | None
     phase_one: Pairs | None
+    previous: Pairs | None
+    allow_unscored: bool
     floor: float | None
+    merge: Merge | None
 
 
-#: Keywords that are no rules, and who takes them.
-OF_ASSIGNMENTS = ("phase_one", "floor")
+#: Keywords of assignments that are no rules, and decide what is allowed.
+OF_ASSIGNMENTS = ("items", "reviewers", "phase_one", "previous", "allow_unscored", "floor", "merge")
 
 
 @checked(options=VerifiedRules)
@@ -128,7 +137,8 @@ def verify(
         they were passed to :func:`assign`.
     **options
         The same as keywords of their own, as in ``verify(plan, reviews, conflicts=pairs)``; for an assignment also
-        ``phase_one`` and ``floor``, as :func:`assign` takes them.
+        ``items``, ``reviewers``, ``phase_one``, ``previous``, ``allow_unscored``, ``floor`` and ``merge``, where they
+        were passed to :func:`assign`.
 
     Returns
     -------

@@ -25,7 +25,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "_verify": "_base formats graph table",
         "report": "_base _version graph table",
         "cli": "_base _version formats graph _verify io parts report table verifying",
-        "verifying": "_base _verify graph io table",
+        "verifying": "_base _verify formats graph io table",
         "__main__": "cli",
     },
     "planner": {

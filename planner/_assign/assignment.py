@@ -35,6 +35,7 @@ class Fairness:
     #: Smallest score of a paper: by affinity alone, within the rules on panels and authors, and in the assignment
     smallest: tuple[float, float]
     at_most: float | None  #: upper bound on it before the level; None where only floors were requested
+    proved: bool  #: whether it is that bound, up to rounding
     bound: float  #: upper bound on affinity within rules and floors, the smallest score reached included
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,8 +117,7 @@ class Randomised:
     certain: int  #: fixed pairs, whose probability is 1 whatever the cap
     expected: float  #: expected affinity of a draw
     best: float  #: affinity of the best assignment without a lottery and without a level
-    #: Upper bound on the additional gain of other probabilities within the caps, relative to the bound; None if unknown
-    gap: float | None
+    most: float  #: upper bound on the expected affinity of any probabilities within the caps; infinite if unknown
     #: The assignments of which one is drawn; None where the probabilities are rounded anew for each draw
     listed: Listed | None
     #: What draws where they are; None where one of ``listed`` is drawn, or all probabilities are 1
@@ -131,9 +131,16 @@ class Randomised:
         return np.ones((n, self.support), np.bool_) if self.rounding is None else self.rounding.draw(n, rng)
 
     @property
-    def percent(self) -> float:
-        """Expected affinity in percent of the best."""
-        return 100.0 * self.expected / self.best if self.best else 100.0
+    def percent(self) -> float | None:
+        """Expected affinity in percent of the best; None if it is less than a best that is not positive."""
+        lost = percent_of(self.best - self.expected, self.best)
+        return None if lost is None else 100.0 - lost
+
+    @property
+    def gap(self) -> float | None:
+        """Upper bound on what other probabilities within the caps could add, relative to ``most``; None likewise."""
+        percent = percent_of(self.most - self.expected, self.most)
+        return None if percent is None else percent / 100.0
 
     @property
     def support(self) -> int:
@@ -264,9 +271,27 @@ class AssignmentStatus(Status):
         return self in (AssignmentStatus.OPTIMAL, AssignmentStatus.FEASIBLE)
 
 
-def percent_of(part: float, whole: float) -> float:
-    """Return a part in percent of a whole; 0 if it is tied with that, or if the whole is."""
-    return 100.0 * part / abs(whole) if whole and abs(part) > TIE * abs(whole) else 0.0
+def total_of(affinities: FloatArray) -> float:
+    """Return a sum of affinities; 0 if it is tied with that, so that no loss is a share of a rounding error.
+
+    >>> total_of(np.array([0.1, 0.2, -0.3]))
+    0.0
+    """
+    total = math.fsum(affinities.tolist())
+    return 0.0 if abs(total) <= TIE * float(np.abs(affinities).sum()) else total
+
+
+def percent_of(lost: float, whole: float) -> float | None:
+    """Return a loss in percent of a total, 0 if there is none; None if the total is not positive, or not known.
+
+    >>> percent_of(1.0, 4.0), percent_of(0.0, 0.0), percent_of(1.0, 0.0)
+    (25.0, 0.0, None)
+    """
+    if not math.isfinite(whole):
+        return None
+    if lost <= TIE * abs(whole):
+        return 0.0
+    return 100.0 * lost / whole if whole > 0 else None
 
 
 def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -570,7 +595,7 @@ class Assignment(Result):
     @property
     def affinity(self) -> float:
         """Total affinity of the assignment."""
-        return math.fsum(self.affinities.tolist())
+        return total_of(self.affinities)
 
     @property
     def mean_affinity(self) -> float:
@@ -583,24 +608,21 @@ class Assignment(Result):
         return float(self.affinities.min()) if self.affinities.size else float("nan")
 
     @property
-    def price(self) -> float:
-        """Affinity lost against the unconstrained optimum, in percent of it; an upper bound on the necessary loss."""
+    def price(self) -> float | None:
+        """Affinity lost against the unconstrained optimum, in percent of it; an upper bound on the necessary loss.
+
+        None for a loss from an optimum that is not positive, of which nothing is a share: compare the totals then.
+        """
         if self.status is AssignmentStatus.INFEASIBLE:
             return float("nan")
-        return self._share(self.affinity_unconstrained - self.affinity)
+        return percent_of(self.affinity_unconstrained - self.affinity, self.affinity_unconstrained)
 
     @property
     def price_of_level(self) -> float | None:
         """The part of the price that the level costs, beyond rules, fairness and few changes; None if not known."""
         if self.affinity_before_level is None:
             return None
-        # The search without the level need not have found the best.
-        return max(self._share(self.affinity_before_level - self.affinity), 0.0)
-
-    def _share(self, lost: float) -> float:
-        """Return lost affinity in percent of the unconstrained optimum."""
-        whole = self.affinity_unconstrained
-        return 0.0 if math.isnan(whole) else percent_of(lost, whole)
+        return percent_of(self.affinity_before_level - self.affinity, self.affinity_unconstrained)
 
     @property
     def bound(self) -> float:
@@ -609,15 +631,14 @@ class Assignment(Result):
         return min(bounds, default=self.affinity_unconstrained)
 
     @property
-    def gap(self) -> float:
+    def gap(self) -> float | None:
         """Maximum distance of affinity to the best without a level, in percent; 0 where proved optimal."""
-        short = max(self.bound - self.affinity, 0.0)
-        return 0.0 if self.status is AssignmentStatus.OPTIMAL else percent_of(short, self.bound)
+        return 0.0 if self.status is AssignmentStatus.OPTIMAL else percent_of(self.bound - self.affinity, self.bound)
 
     @property
     def least_price(self) -> float | None:
         """Lower bound on the price, in percent; None if there is none."""
-        return None if self.least_loss is None else self._share(self.least_loss)
+        return None if self.least_loss is None else percent_of(self.least_loss, self.affinity_unconstrained)
 
     @property
     def survives(self) -> bool | None:

@@ -40,7 +40,12 @@ class Minimum(NamedTuple):
     @property
     def proved(self) -> bool:
         """Whether no assignment has a larger minimum, up to the resolution of the programmes."""
-        return self.at_most - self.floor <= 1 << (COARSE + 2)
+        return is_most(self.floor, self.at_most)
+
+
+def is_most(smallest: int, at_most: int) -> bool:
+    """Whether a smallest score is as large as its upper bound, up to the resolution of the programmes; whole units."""
+    return at_most - smallest <= 1 << (COARSE + 2)
 
 
 def most_possible(problem: Problem, chosen: BoolArray, clock: Clock) -> int:

@@ -230,12 +230,15 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     fixed = keys_of(rules.fixed or (), scored, "fixed", unknown="refused")
     meta = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
     conflicts = distinct(conflicts, meta, own_papers(rules, scored))
+    if (both := np.intersect1d(fixed, old)).size:
+        pair = scored.reviewers[both[0] % M], scored.items[both[0] // M]
+        message = f"expected no review of phase_one, which nobody writes again, found {pair!r}; leave it out of one"
+        raise InputError(f"fixed: {message}")
     # Fixed pairs are kept whatever they exceed: limits are at least what they take.
     standing = distinct(old, fixed)
     in_force = ruled(scored.reviewers, scored.items, rules, LISTS, spellings=scored.spellings)
     panels = in_force.panels
-    new = np.setdiff1d(fixed, old)
-    new = new[np.argsort(new % M, kind="stable")]
+    new = fixed[np.argsort(fixed % M, kind="stable")]
     kept = np.column_stack([new % M, new // M])
     crowded = np.zeros(new.size, np.bool_)
     if new.size:
@@ -248,7 +251,8 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     load = np.maximum(load, np.bincount(new % M, minlength=M))
     demand = np.maximum(demand, np.bincount(new // M, minlength=N))
     # Candidates, and the given pairs that are none of them, in one ascending order.
-    candidate, value = _candidates(scored, n_items, distinct(conflicts, old), constraints.allow_unscored)
+    barred = distinct(np.setdiff1d(conflicts, fixed), old)
+    candidate, value = _candidates(scored, n_items, barred, constraints.allow_unscored)
     key = distinct(candidate, standing)
     affinity = np.zeros(key.size)
     affinity[np.searchsorted(key, candidate)] = value

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.assignment import Assignment, Listed, Randomised, percent_of
+from planner._assign.assignment import Assignment, Listed, Randomised, total_of
 from planner._assign.core import Core
 from planner._assign.enumeration import best_at_level
 from planner._assign.flow import Arcs, Via, cheapest_flow, cost_scale, settle, unrouted, whole_costs
@@ -126,7 +126,7 @@ def best_marginals(problem: Problem, cap: int, unit: int = UNITS) -> Marginals |
     if through is None:
         return None
     units[pairs] = through
-    return Marginals(units, float(problem.worth @ units) / unit)
+    return Marginals(units, total_of(problem.worth * units) / unit)
 
 
 # Rounding: draws with given probabilities in which every demand, load and rule of the flow holds.
@@ -444,9 +444,8 @@ class Lottery(Run):
             # Its pairs have probability 1.
             key = problem.item * problem.n_reviewers + problem.reviewer
             chosen = np.isin(key, best.reviews.item * problem.n_reviewers + best.reviews.reviewer) | problem.given
-            value = float(problem.worth[chosen].sum())
-            bound = max(self.solution.bound, value)
-            return replace(best, randomised=self._described(problem, chosen.astype(float), value, bound, None))
+            bound = max(self.solution.bound, float(problem.worth[chosen].sum()))
+            return replace(best, randomised=self._described(problem, chosen.astype(float), bound, None))
         marginals = best_marginals(problem, cap)
         if marginals is None:
             return self.infeasible(why_capped(problem, cap, UNITS))
@@ -461,7 +460,7 @@ class Lottery(Run):
         independent = Independent(support_of(problem, pairs), units, ~problem.old[pairs])
         chosen = np.zeros(problem.item.size, np.bool_)
         chosen[pairs] = independent.support.draw(units, UNITS, np.random.default_rng(self.seed))
-        randomised = self._described(problem, marginals.units / UNITS, marginals.value, marginals.value, None)
+        randomised = self._described(problem, marginals.units / UNITS, marginals.value, None)
         randomised = replace(randomised, rounding=independent)
         return replace(self._drawn(problem, marginals.units > 0, chosen, reached=True), randomised=randomised)
 
@@ -488,8 +487,7 @@ class Lottery(Run):
             assignment = replace(assignment, explanation=why)
         listed = Listed(holds[:, (counts > 0) & ~problem.old], float(mixed.reached.mean()))
         shares = counts / DRAWS
-        value = float(problem.worth @ shares)
-        return replace(assignment, randomised=self._described(problem, shares, value, marginals.value, listed))
+        return replace(assignment, randomised=self._described(problem, shares, marginals.value, listed))
 
     def _drawn(self, problem: Problem, support: BoolArray, chosen: BoolArray, *, reached: bool) -> Assignment:
         pairs = np.flatnonzero(support)
@@ -499,9 +497,7 @@ class Lottery(Run):
         assignment = self.answer(chosen[pairs], () if self.aim.outlives and reached else None, 0, reached=reached)
         return replace(assignment, least_loss=None)
 
-    def _described(
-        self, problem: Problem, probability: FloatArray, value: float, bound: float, listed: Listed | None
-    ) -> Randomised:
+    def _described(self, problem: Problem, probability: FloatArray, bound: float, listed: Listed | None) -> Randomised:
         """Return the lottery for people; pairs of a first phase are no part of it."""
         shown = np.flatnonzero((probability > 0) & ~problem.old)
         return Randomised(
@@ -512,9 +508,9 @@ class Lottery(Run):
             reviewers=problem.reviewers,
             max_probability=self.max_probability,
             certain=int((problem.given & ~problem.old).sum()),
-            expected=float((problem.affinity * probability)[shown].sum()),
+            expected=total_of((problem.affinity * probability)[shown]),
             best=self.unconstrained,
-            # Where there is no bound, or nothing that it is relative to, no gap is proved.
-            gap=percent_of(max(bound - value, 0.0), bound) / 100.0 if np.isfinite(bound) and bound else None,
+            # With a previous assignment the bound is on few changes, too.
+            most=bound if problem.concerns is None else math.inf,
             listed=listed,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._assign.assignment import AssignmentStatus
+from planner._assign.assignment import AssignmentStatus, percent_of
 from planner._assign.levels import aim_named
 from reviewgraph import report
 from reviewgraph._base import (
@@ -123,6 +123,8 @@ def _facts(assignment: Assignment, wishes: str) -> list[Fact]:
         cap = f"of probability {lottery.max_probability:g} at most"
         certain = f", but for {counted(lottery.certain, 'certain one')}" if lottery.certain else ""
         facts["Lottery"] = f"one draw from {counted(lottery.support, 'pair')}, each {cap}{certain}"
+        if (drawn := lottery.listed) is not None and drawn.reached < 1.0:
+            facts["Lottery"] += f"; only {percent(drawn.reached)} of the draws have the level and keep all rules"
     # Papers that are hidden are warned of.
     facts["Not counted"] = ", ".join(assignment.reviews.origin._replace(hidden=()).not_counted())
     return [Fact(name, value) for name, value in facts.items() if value]
@@ -139,33 +141,63 @@ def _loads(assignment: Assignment) -> str:
     return f"{_range(numbers)}{limit}{' each' if alike else f', median {np.median(numbers):g}'}"
 
 
+def _has_wishes(assignment: Assignment) -> bool:
+    lottery = assignment.randomised
+    expected = lottery is not None and lottery.expected != 0.0
+    return expected or assignment.affinity_unconstrained > 0 or bool(assignment.affinities.any())
+
+
 def _wanted(assignment: Assignment, wishes: str) -> str:
     """Return how far the total is from the best one, and to what it was lost; nothing without any wishes."""
-    if not assignment.affinities.any() and not assignment.affinity_unconstrained > 0:
+    if not _has_wishes(assignment):
         return ""
+    best = assignment.affinity_unconstrained
     level = aim_named(assignment.target).level is not None and not assignment.explanation
-    purposes = {"few changes": assignment.changes, "the rules": assignment.kept, "fairness": assignment.fairness}
-    others = " and ".join(purpose for purpose, asked in purposes.items() if asked)
-    own = "; comparability cost nothing" if level else ""
-    text = f"the best possible total{own}"
-    if assignment.randomised is not None:
-        text = f"{assignment.randomised.percent:.1f} % of the best total is expected"
-    elif assignment.price:
-        of_level = assignment.price_of_level
-        if level and of_level is None:
-            own = " and comparability"
-        elif level and round(of_level or 0.0, 3) > 0:
-            own = f"; comparability cost {of_level:.3g} %"
-        lost = f"{others}{own}" if others else "comparability" if level else ""
-        text = f"{assignment.price:.3g} % below the best total{', lost to ' if lost else ''}{lost}"
+    text = f"the best possible total{'; comparability cost nothing' if level else ''}"
+    if (lottery := assignment.randomised) is not None:
+        expected = lottery.percent
+        text = f"{_below(best - lottery.expected, best)} in expectation"
+        if expected is not None:
+            text = f"{expected:.1f} % of the best total is expected"
+    elif assignment.price != 0.0:
+        text = f"{_below(best - assignment.affinity, best)}{_lost_to(assignment, level)}"
+        bound = assignment.bound
         if assignment.status is AssignmentStatus.OPTIMAL:
             text += "; the least loss possible"
-        elif assignment.kept and math.isfinite(assignment.bound):
-            text += f"; nothing within the rules is better by more than {assignment.gap:.2g} %"
-        elif assignment.least_price:
-            text += f"; at least {assignment.least_price:.3g} % must be lost"
+        elif assignment.kept and math.isfinite(bound):
+            text += f"; nothing within the rules is better by more than {_loss(bound - assignment.affinity, bound)}"
+        elif assignment.least_loss and assignment.least_price != 0.0:
+            text += f"; at least {_loss(assignment.least_loss, best)} must be lost"
     wanted = int((assignment.affinities > 0).sum())
     return text + (f"; {wanted:,} of {assignment.affinities.size:,} are above 0" if wishes == "Bids" else "")
+
+
+def _lost_to(assignment: Assignment, level: bool) -> str:
+    """Return what of the request an assignment lost affinity to; ``level`` is whether it reaches one."""
+    best = assignment.affinity_unconstrained
+    before = assignment.affinity_before_level
+    if before is None:
+        return ""
+    lost = percent_of(best - before, best) != 0.0
+    purposes = {"few changes": assignment.changes, "the rules": assignment.kept, "fairness": assignment.fairness}
+    others = " or ".join(purpose for purpose, asked in purposes.items() if asked and lost)
+    cost = "nothing"
+    if assignment.price_of_level != 0.0:
+        cost = _loss(before - assignment.affinity, best)
+    if others:
+        return f", lost to {others}{f'; comparability cost {cost}' if level else ''}"
+    return ", lost to comparability" if level else ""
+
+
+def _loss(lost: float, total: float) -> str:
+    """Return a loss in percent of a total, or as it is where that has no percentages."""
+    percent = percent_of(lost, total)
+    return f"{lost:.3g}" if percent is None else f"{percent:.3g} %"
+
+
+def _below(lost: float, total: float) -> str:
+    whole = f" of {total:.6g}" if percent_of(lost, total) is None else ""
+    return f"{_loss(lost, total)} below the best total{whole}"
 
 
 def _rule(rule: KeptRule) -> str:
@@ -174,8 +206,11 @@ def _rule(rule: KeptRule) -> str:
 
 def _fair(fairness: Fairness) -> str:
     before, after = (f"{smallest:.4g}" for smallest in fairness.smallest)
-    most = after if fairness.at_most is None else f"{fairness.at_most:.4g}"
-    proof = f"{most} at most" if most != after else "proved the most possible" if fairness.at_most is not None else ""
+    proof = ""
+    if fairness.proved:
+        proof = "proved the most possible"
+    elif fairness.at_most is not None:
+        proof = f"{fairness.at_most:.4g} at most"
     held = "" if fairness.floor is None else f"every paper has a sum of {fairness.floor:g} or more"
     return "; ".join(filter(None, (f"a sum of {after} ({before} by affinity alone)", proof, held)))
 
@@ -213,7 +248,7 @@ def _for(pairs: Iterable[Pair]) -> list[str]:
 
 def _affinities(assignment: Assignment, wishes: str) -> list[Part]:
     """Return the total and its proof, and how the numbers of the reviews are distributed."""
-    if not assignment.affinities.any() and not assignment.affinity_unconstrained > 0:
+    if not _has_wishes(assignment):
         return []
     total = (
         f"Total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, least {assignment.minimum_affinity:.4g}"
@@ -250,9 +285,9 @@ def _drawn(lottery: Randomised | None) -> list[Part]:
     """Return the guarantee of a lottery, what is lost, and the list that is drawn from."""
     if lottery is None:
         return []
-    gap = f"at most {100 * lottery.gap:.2g} % less" if lottery.gap else "no less"
-    than = f"{gap} than by other probabilities within these caps"
-    if lottery.gap is None:
+    gap = f"at most {_loss(lottery.most - lottery.expected, lottery.most)} less"
+    than = f"{'no less' if lottery.gap == 0.0 else gap} than by other probabilities within these caps"
+    if math.isinf(lottery.most):
         than = "it is not proved how much other probabilities within these caps could add"
     lines = [
         "Only these pairs are ever assigned, each with exactly its probability, and none above its cap; the most "

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.assignment import Assignment, AssignmentStatus, Fairness, Kept, KeptRule
+from planner._assign.assignment import Assignment, AssignmentStatus, Fairness, Kept, KeptRule, total_of
 from planner._assign.core import Core, alternates_of, exposed_of, least_loss, missing_without
 from planner._assign.enumeration import Best, best_at_level
-from planner._assign.fair import Minimum, at_floor, largest_minimum, lower_floors
+from planner._assign.fair import Minimum, at_floor, is_most, largest_minimum, lower_floors
 from planner._assign.flow import TIE_BITS, fewest_first, scale_of, settle, unrouted, whole_costs
 from planner._assign.linking import Cycles, Linker, Programmed
 from planner._assign.problem import NO_FLOOR, Problem, changes_of, unit_of
@@ -127,7 +127,7 @@ class Run:
         plain = unrouted(problem, cost)
         if plain is None:
             return self.infeasible(why_infeasible(problem))
-        self.unconstrained = math.fsum(problem.affinity[plain].tolist())
+        self.unconstrained = total_of(problem.affinity[plain])
         if problem.concerns is not None:
             # Concerns come before affinity.
             self.say("fewest changes")
@@ -352,7 +352,7 @@ class Run:
         same = False
         if self.solution.proved and best is not None and (self.minimum is None or self.minimum.proved):
             plain = fairness is None and problem.concerns is None and not problem.ruled.rules
-            worth = [math.fsum(problem.worth[chosen].tolist()) for chosen in (assigned, best)]
+            worth = [total_of(problem.worth[chosen]) for chosen in (assigned, best)]
             as_much = reaches(worth[0], worth[1], float(np.abs(problem.worth[best]).sum()))
             same = bool((assigned == best).all()) or (plain and as_much)
             if self.best_at_level and plain:
@@ -381,7 +381,7 @@ class Run:
             reviews=self._reviews(new),
             affinities=problem.affinity[new][order],
             affinity_unconstrained=self.unconstrained,
-            affinity_before_level=None if best is None else math.fsum(problem.affinity[best & ~problem.old].tolist()),
+            affinity_before_level=None if best is None else total_of(problem.affinity[best & ~problem.old]),
             critical=critical,
             forced=forced,
             explanation=Mentions.labelled(problem.reviewers, problem.items)(why),
@@ -403,8 +403,9 @@ class Run:
 
     def _kept(self, bound: float) -> Kept:
         ruled = self.problem.ruled
-        papers = int(np.count_nonzero(self.problem.bound))
-        rules = [KeptRule(rule.text, words, papers) for rule, words in zip(ruled.rules, ruled.words(), strict=True)]
+        rules = []
+        for rule, words, papers in zip(ruled.rules, ruled.words(), ruled.papers(), strict=True):
+            rules.append(KeptRule(rule.text, words, int(np.count_nonzero(self.problem.bound & papers))))
         return Kept(tuple(rules), bound)
 
     def _fairness(self, assigned: BoolArray, bound: float) -> Fairness:
@@ -415,14 +416,14 @@ class Run:
         smallest = [
             float(problem.scores(some)[served].min()) if served.any() else math.nan for some in (before, assigned)
         ]
+        minimum = self.minimum
         return Fairness(
             fairly=self.fairly,
             floor=self.asked.least_score,
             smallest=(unit * smallest[0], unit * smallest[1]),
             # Rounding to whole units may change each review by half of one.
-            at_most=None
-            if self.minimum is None
-            else unit * (max(self.minimum.at_most, smallest[1]) + problem.demand.max()),
+            at_most=None if minimum is None else unit * (max(minimum.at_most, smallest[1]) + problem.demand.max()),
+            proved=minimum is not None and is_most(int(smallest[1]), minimum.at_most),
             bound=min(bound, self.unconstrained),
         )
 

@@ -93,8 +93,12 @@ def fewer(people: People, group: int, least: int) -> str:
 # Reasons why a plan is partial, or why there is none.
 
 
-def why_partial(target: Target, ledger: Ledger) -> str:
+def why_partial(target: Target, task: Task, ledger: Ledger) -> str:
     """Explain why there is no complete plan within the budget, or the time."""
+    if ledger.out_of_reach and (most := task.capacity(no_pairs())) < ledger.lower_bound:
+        beyond = " beyond the fixed ones" if len(task.constraints.fixed) else ""
+        needs = f"the target {target.name} needs {counted(ledger.lower_bound, 'review')} or more{beyond}"
+        return f"{needs}, and loads, limits and conflicts allow {most} at most, whatever the budget"
     if ledger.out_of_reach:
         needs = " and what papers must have need" if any(b.kind == "coverage" for b in ledger.bounds) else " needs"
         return f"the target {target.name}{needs} more reviews than the budget allows"

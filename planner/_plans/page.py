@@ -92,7 +92,8 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
         without = f"gives {papers} {counted(least, 'review')} or more" if least else "is possible"
         return False, "No plan", f"{f'makes {reached}' if plan.levelled else without} within the rules"
     if plan.rounds is not None:
-        return _verdict_on_round(plan.rounds)
+        well, verdict, words = _verdict_on_round(plan.rounds)
+        return well if plan.attained else False, verdict, words
     if not plan.attained:
         before, after = plan.reach
         are = noun(plan.count, "is", "are")
@@ -103,7 +104,7 @@ def _verdict(plan: Plan) -> tuple[bool | None, str, str]:
     if deal is not None and not plan.levelled:
         if plan.added:
             return True, f"{number}:", _expected(deal)
-        return None, "No review helps:", f"expect {deal.before:.2f} {deal.unit}"
+        return None, "No review:", f"{'; '.join(plan.explanation)}; expect {deal.before:.2f} {deal.unit}"
     if not plan.added:
         few = " of this file" if reviews.origin.unlisted else ""
         return good, "No review is missing:", f"{papers}{few} {noun(n, 'is', 'are')} {level.words}"
@@ -214,9 +215,11 @@ def _facts(plan: Plan) -> list[Fact]:
     if plan.rounds is not None and plan.rounds.required and plan.rounds.terms.least:
         least = counted(plan.rounds.terms.least, "review")
         facts["First"] = f"{plan.rounds.required:,} of them bring papers to {least}"
+        if plan.shortage is not None:
+            facts["First"] += f", which takes {plan.rounds.required + plan.shortage.reviews:,}"
     if not plan.attained and plan.count < plan.lower_bound:
         facts["Needed"] = f"at least {counted(plan.lower_bound, 'review')}"
-    if plan.explanation:
+    if plan.explanation and (plan.added or plan.levelled):
         facts["Search" if plan.attained else "Why"] = "; ".join(plan.explanation)
     if plan.shortage is not None:
         facts |= plan.shortage.facts()

@@ -153,8 +153,8 @@ class Plan(Result):
 
     @property
     def attained(self) -> bool:
-        """Whether the plan reaches its target; true for any plan without one."""
-        return PlanStatus(self.status).may_grow
+        """Whether the plan reaches its target, if it has one, and gives papers the reviews that they must have."""
+        return PlanStatus(self.status).may_grow and self.shortage is None
 
     @property
     def count(self) -> int:
@@ -206,12 +206,17 @@ class Plan(Result):
 
     @cached_property
     def shortage(self) -> Shortage | None:
-        """The reviews that papers lack in a best effort, and recruits who could write them; None for other plans."""
-        if self.status != PlanStatus.BEST_EFFORT:
+        """The reviews that papers lack in a best effort, and recruits who could write them; None for other plans.
+
+        Also, without recruits, those that papers lack since the budget of a round is too small.
+        """
+        if self.status not in (PlanStatus.BEST_EFFORT, PlanStatus.CHOSEN):
             return None
         table = self.reviews
         lacking = self.constraints.people.needs(table).each
         missing = tuple((table.items[i], int(lacking[i])) for i in np.flatnonzero(lacking).tolist())
+        if self.status == PlanStatus.CHOSEN:
+            return Shortage(missing, 0) if missing else None
         # A recruit is assumed to write as many reviews as the median reviewer has.
         return Shortage(missing, usual_load(self.constraints.reviews.loads.tolist()))
 

@@ -15,8 +15,9 @@ import numpy as np
 from planner._plans.constraints import as_pairs, no_pairs
 from planner._plans.covering import cover, why_uncovered
 from planner._plans.kernels.cascade import may_read, use
+from planner._plans.objectives import ERROR_RATE
 from planner._plans.rounds import Expected, Match, Papers, matched, play, rollouts_for, schedule
-from reviewgraph._base import TIE, FloatArray, IntArray, counted, largest, snapped
+from reviewgraph._base import TIE, FloatArray, IntArray, counted, largest, percent, snapped
 
 if TYPE_CHECKING:
     from planner._plans.objectives import Decision
@@ -30,9 +31,10 @@ OPEN = "decide on papers whose reviews so far leave it open whether they are sel
 class Terms(NamedTuple):
     """What a process may spend.
 
-    ``left`` rounds with this one, 0 if a match finds their number; ``budget`` reviews in all, None likewise. Every
-    paper gets ``least`` reviews first; ``match`` is the number of reviews per paper that the process is to match. With
-    ``first_phase`` there are no scores yet, and this round asks for the reviews that every paper must have alone.
+    ``left`` rounds with this one, 0 if a match finds their number; ``budget`` reviews in all, None likewise, or for
+    what papers must have and one more for each open decision. Every paper gets ``least`` reviews first; ``match`` is
+    the number of reviews per paper that the process is to match. With ``first_phase`` there are no scores yet, and this
+    round asks for the reviews that every paper must have alone.
     """
 
     left: int
@@ -40,6 +42,7 @@ class Terms(NamedTuple):
     least: int = 0
     match: int | None = None
     first_phase: bool = False
+    stated: bool = True  # whether the budget was passed, or found by a match
 
 
 @dataclass(frozen=True)
@@ -117,11 +120,7 @@ class Rounds:
         """Why the process ends here; None if it asks for something."""
         if self.now or self.terms.first_phase:
             return None
-        if not self.budget:
-            return "the budget is spent"
-        if not self.capacity:
-            return "loads and limits allow no further review"
-        return "no further review that is allowed is expected to avoid a wrong selection"
+        return why_no_more(self.budget, self.capacity, stated=self.terms.stated)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -138,6 +137,19 @@ class Rounds:
             "rollouts": self.rollouts,
             "seed": self.seed,
         }
+
+
+def why_no_more(budget: int, capacity: int, *, stated: bool) -> str:
+    """Return why no review is chosen, where loads, limits and conflicts allow ``capacity`` of them.
+
+    ``budget`` is the number of open decisions unless it was ``stated``.
+    """
+    if not capacity:
+        return "loads, limits and conflicts allow no further review"
+    if budget:
+        return "no further review that is allowed is expected to avoid a wrong selection"
+    settled = f"every decision is settled, with an error probability of {percent(ERROR_RATE)} or less"
+    return "the budget is spent" if stated else settled
 
 
 # The choice of reviews, one after another, by their expected gain.
@@ -234,23 +246,6 @@ def required(task: Task, ledger: Ledger) -> IntArray:
 # The round, and the rest of the process by rollouts.
 
 
-def at_most(spare: IntArray, room: IntArray, barred: IntArray) -> int:
-    """Return an upper bound on the reviews that loads ``spare`` (M,), limits ``room`` (N,) and ``barred`` pairs allow.
-
-    The smaller of two sums, over reviewers and over papers, of what each allows alone; the pairs, shape (P, 2), are
-    distinct.
-
-    >>> at_most(np.array([9, 1]), np.array([2, 2, 2]), np.array([[0, 0]]))
-    3
-    """
-    who = spare > 0
-    what = room > 0
-    inside = barred[who[barred[:, 0]] & what[barred[:, 1]]]
-    papers = what.sum() - np.bincount(inside[:, 0], minlength=spare.size)
-    readers = who.sum() - np.bincount(inside[:, 1], minlength=room.size)
-    return int(min(np.minimum(spare, papers)[who].sum(), np.minimum(room, readers)[what].sum()))
-
-
 class Round(NamedTuple):
     """Reviews of a round: those ``first`` that are required, shape (P, 2), then those chosen by their gain."""
 
@@ -269,11 +264,8 @@ def round_of(
     first = required(task, ledger)
     if ledger.infeasible:
         return None
-    rules = task.constraints
-    left = task.board(first)
-    closed = np.column_stack(np.divmod(rules.barred_pairs, max(rules.reviews.n_items, 1)))
-    room = at_most(np.asarray(left.spare), np.asarray(left.room), np.concatenate([closed, first]))
-    sure = len(rules.fixed) + len(first)
+    room = task.capacity(first)
+    sure = len(task.constraints.fixed) + len(first)
     beliefs = aim.beliefs
     pending = beliefs.pending + beliefs.brought_by(first)
     papers = Papers(beliefs.mean, beliefs.sd, pending, beliefs.typical, aim.n)
@@ -284,6 +276,8 @@ def round_of(
         count = task.table(first).reviews_per_item
         match = matched(papers, count, terms.match, terms.left, lead, seed, tell)
         terms = terms._replace(budget=sure + match.more, left=lead + match.needed.rounds)
+    elif terms.budget is None:
+        terms = terms._replace(budget=sure + aim.worth_reading, stated=False)
     parts = [0] * lead + schedule(min(int(terms.budget or 0) - sure, room), terms.left - lead)
     # Required reviews come first, and the share of this round in addition.
     picked = choose(aim, task, first, parts[0])

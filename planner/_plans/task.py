@@ -108,6 +108,12 @@ class Task:
         """Shape (M,): extra reviews of each reviewer, fixed ones included."""
         return np.bincount(np.concatenate([pairs[:, 0], self.constraints.fixed[:, 0]]), minlength=self.spare.size)
 
+    def capacity(self, pairs: IntArray) -> int:
+        """Return an upper bound on the reviews that loads, limits and conflicts allow after some more."""
+        left = self.board(pairs)
+        closed = np.column_stack(np.divmod(self.constraints.barred_pairs, max(self.n_items, 1)))
+        return at_most(np.asarray(left.spare), np.asarray(left.room), np.concatenate([closed, pairs]))
+
     def table(self, pairs: IntArray) -> Reviews:
         """Return existing, fixed and these reviews."""
         rules = self.constraints
@@ -128,6 +134,23 @@ class Task:
 
     def reaches(self, pairs: IntArray) -> bool:
         return largest_cover(self.after(pairs)) >= self.n_items
+
+
+def at_most(spare: IntArray, room: IntArray, barred: IntArray) -> int:
+    """Return an upper bound on the reviews that loads ``spare`` (M,), limits ``room`` (N,) and ``barred`` pairs allow.
+
+    The smaller of two sums, over reviewers and over papers, of what each allows alone; the pairs, shape (P, 2), are
+    distinct.
+
+    >>> at_most(np.array([9, 1]), np.array([2, 2, 2]), np.array([[0, 0]]))
+    3
+    """
+    who = spare > 0
+    what = room > 0
+    inside = barred[who[barred[:, 0]] & what[barred[:, 1]]]
+    papers = what.sum() - np.bincount(inside[:, 0], minlength=spare.size)
+    readers = who.sum() - np.bincount(inside[:, 1], minlength=room.size)
+    return int(min(np.minimum(spare, papers)[who].sum(), np.minimum(room, readers)[what].sum()))
 
 
 def looked_at(table: Reviews) -> float:

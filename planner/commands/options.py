@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from planner.rules import Rule
     from reviewgraph._base import BoolArray, Fact, Label
     from reviewgraph.formats import Columns, System
+    from reviewgraph.io import Unknown
 
     Attributes = dict[str, dict[str, Any]]
 
@@ -186,15 +187,16 @@ def read_preferences(
 ) -> tuple[Any, Columns | None]:
     """Read the files of ``--affinity`` and ``--bids``, and add them up; returned are also the bids of a conflict.
 
-    Rows with unknown labels are counted on stderr, as not in ``where``; those of papers ``aside`` are left out without
-    a word. Unless ``everything``, bids of 0 or less do not make a pair possible.
+    Rows with unknown labels are counted on stderr, as not in ``where``, and conflicts with them are refused; those of
+    papers ``aside`` are left out without a word. Unless ``everything``, bids of 0 or less do not make a pair possible.
     """
     from planner._assign.inputs import merge_affinities
     from reviewgraph.io import joined_pairs, match_pairs
 
-    def listed_in(table: Columns, path: str) -> Columns:
+    def listed_in(table: Columns, path: str, unknown: Unknown = "left out") -> Columns:
         table = without(table, aside)
-        reviewer, item = match_pairs(table, reviewers, items, path, where=where)
+        spellings = session.spellings if unknown == "asked" else None
+        reviewer, item = match_pairs(table, reviewers, items, path, unknown=unknown, where=where, spellings=spellings)
         return _rows(table, (reviewer >= 0) & (item >= 0))
 
     tables = []
@@ -204,8 +206,8 @@ def read_preferences(
     barred = None
     for path, weight in map(weighed, session.params["bids"]):
         bids = session.read("bids", path)
+        barred = joined_pairs(barred, listed_in(bids.conflicts, path, "asked"))
         wishes.append((listed_in(bids.table, path), weight))
-        barred = joined_pairs(barred, without(bids.conflicts, aside))
     # A single file without weight is used as it is.
     if not wishes and len(tables) == 1 and tables[0][1] == 1.0:
         return tables[0][0], barred

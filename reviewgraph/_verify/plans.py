@@ -49,6 +49,7 @@ def verify_plan(answer: Answer, rules: PlainRules, target: str | None) -> Findin
     if status == "chosen":
         findings.value("target", None)
         findings.value("lower_bound", 0)
+        findings.same_rows("short", answer.rows("short", "item missing"), rules.lacks(new).items())
         return findings
     if target is not None:
         findings.value("target", target)

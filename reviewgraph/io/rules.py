@@ -93,7 +93,8 @@ class Rules:
         value)``; or :class:`planner.AtLeast` objects. The value ``"same"`` means any value that the item has.
     authors
         (author, item) pairs, or a mapping item -> authors. Labels of authors are those of reviewers; others are only
-        authors. Nobody reviews their own paper.
+        authors. Nobody reviews their own paper. For assignments; pass checks and plans the pairs of reviewers among
+        them as conflicts.
 
     Raises
     ------

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -116,3 +118,22 @@ def test_a_floor_out_of_reach_of_papers_together_is_bounded():
     result = assign(score, demand=1, load=2, floor=0.5, target="none")
     assert result.status == "infeasible"
     assert "a bound by linear programming" in result.explanation
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        # The bound of a smallest sum of 0 is a rounding error above it.
+        ([[1, 0, 0], [0, 1, 0], [0, 0, -1]], "a sum of 0 (0 by affinity alone); proved the most possible"),
+        ([[1000.1, 1000.1], [1000.1, 1000.1]], "a sum of 1000 (1000 by affinity alone); proved the most possible"),
+    ],
+)
+def test_a_proof_of_the_largest_minimum_is_said_without_rounding_errors(values, words):
+    affinity = {(f"r{j}", f"p{i}"): float(value) for (j, i), value in np.ndenumerate(np.array(values))}
+    chosen = assign(affinity, len(values) - 1, 9, "none", fair="maximin")
+    assert chosen.fairness.proved
+    assert chosen.fairness.smallest[1] <= chosen.fairness.at_most
+    assert words in " ".join(str(chosen).split())
+    # Numbers that only look alike are no proof.
+    near = replace(chosen.fairness, at_most=chosen.fairness.smallest[1] + 0.3, proved=False)
+    assert f"{near.at_most:.4g} at most" in " ".join(str(replace(chosen, fairness=near)).split())

@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from planner.commands.assign import assign
+from reviewgraph.cli import main
 
 
 @pytest.fixture
@@ -76,3 +77,21 @@ def test_what_does_not_fit_is_refused(folder, arguments, message):
     result = run(*arguments)
     assert result.exit_code == 2
     assert message in result.output
+
+
+@pytest.mark.parametrize("command", ["assign", "plan"])
+def test_a_bid_of_a_conflict_by_nobody_is_refused_by_its_file(folder, command):
+    (folder / "bids.csv").write_text("item,reviewer,bid\np0,r3,yes\np1,r1,conflict\np2,zoe,conflict\n")
+    (folder / "conflicts.csv").write_text("item,reviewer\np4,r4\n")
+    rows = "".join(f"r{j},p{i},5\n" for i in range(12) for j in (i % 10, (i + 1) % 10))
+    (folder / "reviews.csv").write_text(f"reviewer,item,score\n{rows}")
+    files = ["--items", "items.csv", "--bids", "bids.csv", "--conflicts", "conflicts.csv"]
+    words = [command, *(["reviews.csv"] if command == "plan" else []), *files, "--reviewers", "reviewers.csv"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2
+    assert "Error: bids.csv: 1 of 2 pairs names a reviewer or paper" in result.stderr
+    assert "(reviewer 'zoe')" in result.stderr
+    apart = CliRunner().invoke(main, [*words, "--merge", "none", "--json"])
+    assert apart.exit_code == 0, apart.stderr
+    assert "bids.csv: 1 of 2 pairs names a reviewer" in apart.stderr
+    assert ("r1", "p1") not in pairs(json.loads(apart.stdout))

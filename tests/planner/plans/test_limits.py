@@ -107,3 +107,15 @@ def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
     ]
     candidates = Candidates(task)
     assert np.concatenate([no_pairs(), *candidates.chunks()]).tolist() == expected
+
+
+@pytest.mark.parametrize(("spare", "fixed", "words"), [(1, 0, "3 reviews or more, and"), (2, 1, "beyond the fixed")])
+def test_a_budget_is_not_blamed_where_loads_allow_too_few(spare: int, fixed: int, words: str) -> None:
+    reviews = Reviews([("r1", "p0")], items=[f"p{i}" for i in range(5 if fixed else 4)])
+    plan = planner.plan(reviews, 2, "connected", spare=spare, fixed=[("r1", "p1")][:fixed])
+    assert plan.status == "budget_exhausted"
+    assert words in plan.explanation[0]
+    assert "loads, limits and conflicts allow 1 at most, whatever the budget" in plan.explanation[0]
+    assert planner.plan(reviews, 9, "connected", spare=spare).status == "infeasible"
+    enough = planner.plan(reviews, 2, "connected", spare=9)
+    assert enough.explanation[0] == "the target connected needs more reviews than the budget allows"

@@ -108,3 +108,32 @@ def test_what_was_checked_twice_is_listed_once() -> None:
     barred = [("ann", 3)]
     checked = rg.verify(rg.plan(CHAIN, conflicts=barred), CHAIN, conflicts=barred).findings.checked
     assert len(checked) == len(set(checked))
+
+
+#: Keywords of an assignment that decide what is allowed.
+ALLOWING: dict[str, dict[str, Any]] = {
+    "allow_unscored": {"allow_unscored": True},
+    "reviewers": {"reviewers": ["r1", "r2", "r3"], "fixed": [("r3", "p2")]},
+    "items": {"items": ["p1", "p2", "p3"], "fixed": [("r2", "p3")]},
+    "merge": {"merge": "all", "fixed": [("R1", "P2")]},
+}
+
+
+@pytest.mark.filterwarnings("ignore:fixed. 1 label is spelled as before")
+@pytest.mark.parametrize("name", ALLOWING)
+def test_what_decides_who_may_review_is_taken_as_assign_took_it(name: str) -> None:
+    affinity = {("r1", "p1"): 2.0, ("r2", "p1"): 1.0, ("r2", "p2"): 1.0}
+    demand = 2 if name == "allow_unscored" else {"p1": 1, "p2": 1, "p3": 1} if name == "items" else 1
+    chosen = rg.assign(affinity, demand, 2, "none", **ALLOWING[name])
+    assert chosen.status == "optimal"
+    assert rg.verify(chosen, affinity, demand=demand, load=2, **ALLOWING[name])
+
+
+def test_reviews_of_a_previous_assignment_forbid_what_they_meta_review() -> None:
+    affinity = {("r1", "p1"): 2.0, ("r2", "p1"): 1.0, ("r2", "p2"): 1.0}
+    previous = rg.Reviews([("r2", "p1", None)])
+    previous = replace(previous, origin=previous.origin._replace(meta=(("r1", "p1"),)))
+    chosen = rg.assign(affinity, 1, 2, "none", previous=previous)
+    assert chosen.affinity_unconstrained == 2.0
+    assert rg.verify(chosen, affinity, demand=1, load=2, previous=previous).good is not False
+    assert rg.verify(chosen, affinity, demand=1, load=2).good is False

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner import assign
 from planner._assign.inputs import keys_of, scored_pairs
 from reviewgraph._base import InputError
 from reviewgraph._base.errors import LabelWarning
@@ -55,3 +56,23 @@ def test_a_table_a_mapping_and_a_matrix_give_the_same_codes():
         rows = zip(answer.reviewer.tolist(), answer.item.tolist(), answer.affinity.tolist(), strict=True)
         assert sorted(rows) == [(0, 0, 2.0), (1, 1, 1.0)]
         assert list(answer.items) == ["p", "q"]
+
+
+@pytest.mark.parametrize("against", ["conflicts", "authors"])
+@pytest.mark.parametrize("unscored", [False, True])
+def test_a_fixed_pair_keeps_its_affinity_whatever_it_is_against(against, unscored):
+    affinity = {("r1", "p1"): 2.0, ("r2", "p1"): 1.0, ("r2", "p2"): 1.0, ("r1", "p2"): 0.5}
+    fixed = [("r1", "p1")]
+    rules = {"fixed": fixed, against: fixed, "allow_unscored": unscored}
+    for floor in (None, 0.4):
+        chosen = assign(affinity, 1, 2, "none", floor=floor, **rules)
+        assert chosen.to_columns()["affinity"] == [2.0, 1.0]
+        assert chosen.status == "optimal"
+        assert chosen.affinity == chosen.affinity_unconstrained == 3.0
+
+
+def test_a_fixed_pair_is_no_review_of_the_first_phase():
+    affinity = {(r, p): 1.0 for r in ("r0", "r1") for p in ("p0", "p1")}
+    pair = [("r0", "p0")]
+    with pytest.raises(InputError, match=r"^fixed: expected no review of phase_one, .* found \('r0', 'p0'\)"):
+        assign(affinity, 1, 2, "none", fixed=pair, phase_one=pair)

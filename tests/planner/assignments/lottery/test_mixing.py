@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 from planner import AtLeast, AtMost, assign
 from planner._assign import lottery, spanning
 from planner._assign.lottery import support_of
+from reviewgraph._base import Search
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.test_assigning import pairs_of
@@ -207,3 +208,17 @@ def test_where_many_papers_are_apart_a_skeleton_repairs_each_assignment(monkeypa
     monkeypatch.setattr(spanning, "FEWEST", n + 1)
     slow = assign(affinity, demand=demand, load=load, max_probability=0.7)
     assert result.randomised.expected >= 0.99 * slow.randomised.expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_page_has_the_share_of_draws_at_the_level_also_of_one_that_is(seed):
+    values = [("r0", 2.59, 0.46), ("r3", 2.11, -0.65), ("r4", 0.02, 2.36)]
+    affinity = {(who, paper): value for who, *row in values for paper, value in zip(("p0", "p1"), row, strict=True)}
+    affinity["r2", "p0"] = 1.05
+    search = Search(seed=seed)
+    chosen = assign(affinity, 2, 2, "double", max_probability=0.5, fixed=[("r3", "p1")], search=search)
+    share = chosen.randomised.listed.reached
+    assert share == 0.5
+    assert f"only {100 * share:.0f} % of the draws have the level" in " ".join(str(chosen).split())
+    whole = assign(affinity, 2, 2, "connected", max_probability=1.0, search=search)
+    assert "of the draws" not in str(whole)

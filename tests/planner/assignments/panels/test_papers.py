@@ -1,5 +1,7 @@
 """Rules that differ among papers, in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from planner import AtLeast, AtMost, assign
@@ -48,3 +50,28 @@ def test_rules_of_papers_that_cannot_be_meant_are_refused(rule, people, message)
             assign(affinity, rules=rules, target="none")
     else:
         assert assign(affinity, rules=rules, demand=1, target="none").status == "optimal"
+
+
+def test_the_number_of_papers_of_a_rule_is_of_those_that_it_is_about():
+    people = {f"r{j}": {"country": ["Malta", "Chad"][j % 2], "senior": j < 2} for j in range(4)}
+    papers = {
+        "p1": {"country": "Malta", "seniors_needed": 1},
+        "p2": {"country": "Malta"},
+        "p3": {"seniors_needed": 2},
+        "p4": {"country": "Chad", "seniors_needed": 1},
+    }
+    affinity = {(reviewer, paper): 1.0 for reviewer in people for paper in papers}
+    numbered = [
+        (AtLeast("country", 1, "same"), 2),
+        (AtLeast("senior", "seniors_needed"), 2),
+        (AtLeast("senior", 0), 0),
+        (AtMost("country", 2, "same"), 2),
+        (AtMost("country", 2), 3),
+        (AtMost("senior", {"p2": 1, "p4": 1}), 1),
+    ]
+    rules = Rules(attributes=people, item_attributes=papers)
+    rules = replace(rules, at_least=[rule for rule, _ in numbered[:3]], at_most=[rule for rule, _ in numbered[3:]])
+    chosen = assign(affinity, {"p1": 2, "p2": 2, "p3": 2, "p4": 0}, target="none", rules=rules)
+    assert sorted(rule.papers for rule in chosen.kept.rules) == sorted(n for _, n in numbered)
+    by_text = {rule.option: rule.papers for rule in chosen.kept.rules}
+    assert all(by_text[rule.text] == n for rule, n in numbered[:5])

@@ -8,10 +8,10 @@ import pytest
 import planner
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import Beliefs, Decision
-from planner._plans.process import at_most, choose
+from planner._plans.process import choose
 from planner._plans.rounds import Papers, asked_for, play, schedule, spend, standing, step_rates
-from planner._plans.task import new_task
-from reviewgraph import InputError, Reviews
+from planner._plans.task import at_most, new_task
+from reviewgraph import InputError, Reviews, verify
 from reviewgraph._base import probability_in_top
 from reviewgraph.graph import random_assignment
 from tests.trials import NIGHTLY, trials
@@ -30,6 +30,15 @@ def table(size: int = 24, load: int = 2, seed: int = 0) -> Reviews:
     score = rng.standard_normal(size)[design.item] + rng.standard_normal(design.n_reviews)
     names = {"reviewers": [f"r{j:02}" for j in range(size)], "items": [f"p{i:02}" for i in range(size)]}
     return Reviews.from_codes(design.reviewer, design.item, score, **names)
+
+
+#: Two papers far above the others.
+SETTLED = Reviews(
+    [
+        *(("ann", "p1", 6), ("ann", "p2", 8), ("ann", "p3", 2), ("bob", "p2", 7), ("bob", "p3", 3), ("bob", "p4", 9)),
+        *(("cyd", "p4", 8), ("cyd", "p5", 1), ("cyd", "p6", 2), ("dan", "p5", 2), ("dan", "p6", 3), ("dan", "p1", 6)),
+    ]
+)
 
 
 # The kernel.
@@ -144,8 +153,51 @@ def test_required_reviews_come_first() -> None:
     assert (count >= 1).all()
     assert plan.count == 40
     assert plan.rounds.required == 24
-    short = planner.plan(reviews, goal="decision", n_selected=5, n=10, rounds=2, min_reviews=3)
-    assert short.count == short.rounds.required == 10
+    # Without a number of reviews all papers get theirs.
+    whole = planner.plan(reviews, goal="decision", n_selected=5, min_reviews=3)
+    assert whole.rounds.required == 24 <= whole.count <= whole.rounds.budget
+    assert whole.attained
+    assert whole.to_dict()["short"] == []
+
+
+@pytest.mark.parametrize("n", [0, 10])
+def test_a_budget_too_small_for_the_minimum_is_named(n: int) -> None:
+    reviews = table()
+    short = planner.plan(reviews, goal="decision", n_selected=5, n=n, min_reviews=3)
+    assert short.count == short.rounds.required == n
+    after = short.reviews.reviews_per_item
+    lacking = [{"item": item, "missing": 1} for item, number in zip(reviews.items, after, strict=True) if number < 3]
+    assert short.to_dict()["short"] == lacking
+    assert short.to_dict()["recruit"] is None
+    assert len(lacking) == 24 - n
+    assert not short.attained
+    assert not short.summary().good
+    assert f"{24 - n} papers are short of {24 - n} reviews in all: " in " ".join(str(short).split())
+    assert verify(short, reviews, min_reviews=3).good is not False
+    assert verify(short, reviews, min_reviews=4).good is False
+
+
+@pytest.mark.parametrize(
+    ("rules", "stop"),
+    [
+        ({"spare": 0}, "loads, limits and conflicts allow no further review"),
+        ({"spare": 0, "n": 9}, "loads, limits and conflicts allow no further review"),
+        ({"max_per_item": 0, "n": 9}, "loads, limits and conflicts allow no further review"),
+        ({"n": 0}, "the budget is spent"),
+        ({"n_selected": 2, "min_reviews": 1}, "every decision is settled, with an error probability of 10 % or less"),
+        ({"n_selected": 2}, "every decision is settled, with an error probability of 10 % or less"),
+    ],
+)
+def test_why_nothing_is_asked_for(rules: dict, stop: str) -> None:
+    reviews = SETTLED if rules.get("n_selected") == 2 else table()
+    for in_rounds in ({}, {"rounds": 2} if "n" in rules else {}):
+        plan = planner.plan(reviews, **{"goal": "decision", "n_selected": 5, **rules, **in_rounds})
+        assert plan.count == 0
+        assert plan.summary().summary.startswith(f"{stop}; expect ")
+        if plan.rounds is None:
+            assert plan.explanation == (stop,)
+        else:
+            assert plan.rounds.stop == stop
 
 
 @pytest.mark.parametrize(("wrong", "words"), [({"rounds": 0}, "rounds"), ({"target": "double", "rounds": 2}, "rounds")])
