@@ -184,11 +184,13 @@ def read_preferences(
     everything: bool,
     where: str,
     aside: Collection[str] = (),
+    gone: Collection[Any] = (),
 ) -> tuple[Any, Columns | None]:
     """Read the files of ``--affinity`` and ``--bids``, and add them up; returned are also the bids of a conflict.
 
     Rows with unknown labels are counted on stderr, as not in ``where``, and conflicts with them are refused; those of
-    papers ``aside`` are left out without a word. Unless ``everything``, bids of 0 or less do not make a pair possible.
+    papers ``aside`` are left out without a word, and so are conflicts of reviewers who are ``gone``. Unless
+    ``everything``, bids of 0 or less do not make a pair possible.
     """
     from planner._assign.inputs import merge_affinities
     from reviewgraph.io import joined_pairs, match_pairs
@@ -196,7 +198,9 @@ def read_preferences(
     def listed_in(table: Columns, path: str, unknown: Unknown = "left out") -> Columns:
         table = without(table, aside)
         spellings = session.spellings if unknown == "asked" else None
-        reviewer, item = match_pairs(table, reviewers, items, path, unknown=unknown, where=where, spellings=spellings)
+        reviewer, item = match_pairs(
+            table, reviewers, items, path, unknown=unknown, where=where, spellings=spellings, explained=gone
+        )
         return _rows(table, (reviewer >= 0) & (item >= 0))
 
     tables = []

@@ -297,7 +297,10 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     known |= dict.fromkeys(files.get("willing", ()))
     barred = None
     if params["affinity"] or params["bids"]:
-        files["affinity"], barred = read_preferences(session, known, reviews.items, everything=True, where=REVIEWS)
+        gone = () if files["gone"] is None else files["gone"].reviewers
+        files["affinity"], barred = read_preferences(
+            session, known, reviews.items, everything=True, where=REVIEWS, gone=gone
+        )
     if reviews.origin.outsiders and "willing" not in files:
         who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
         note(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")
