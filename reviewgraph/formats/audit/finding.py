@@ -187,6 +187,17 @@ def numbers_of(score: Column | Numbers | None, size: int) -> FloatArray:
     return np.array([np.nan if number is None else number for number in parsed], np.float64)[score.codes]
 
 
+def same_code(codes: IntArray, rows: IntArray, rest: IntArray) -> list[IntArray]:
+    """Return for each of some rows those of the rest that have its code.
+
+    >>> same_code(np.array([0, 1, 1, 0, 1]), np.array([0, 1]), np.array([2, 3, 4]))
+    [array([3]), array([2, 4])]
+    """
+    order = rest[np.argsort(codes[rest], kind="stable")]
+    starts, ends = (np.searchsorted(codes[order], codes[rows], side=side).tolist() for side in ("left", "right"))
+    return [order[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
 def plain_name(name: str) -> str:
     r"""Return the name of a column without case, accents, signs and blanks.
 

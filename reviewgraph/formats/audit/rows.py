@@ -21,12 +21,13 @@ from reviewgraph.formats.audit.finding import (
     overrule,
     plain_name,
     quoted,
+    same_code,
     texts_of,
     with_name,
     with_values,
 )
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, naming, normalise
-from reviewgraph.formats.files import Note, quote, terms
+from reviewgraph.formats.files import Note, quote, quote_all, terms
 from reviewgraph.formats.people import (
     PHRASES,
     SUMMARY_WORDS,
@@ -60,47 +61,67 @@ def repeated_header(draft: Draft, note: Note) -> Draft:
     return draft.leave_out(again, "which repeat the header", note, with_items=True)
 
 
-#: Labels that may also be names: they need the evidence of their scores.
-_PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
-    **dict.fromkeys(("max", "maximum", "massimo", "maximo", "maximal", "maximale"), np.max),
-    **dict.fromkeys(("min", "minimum", "minimo"), np.min),
-    **dict.fromkeys(("total", "totals", "totale", "sum"), np.sum),
-    **dict.fromkeys(("overall", "final", "media", "mean", "average", "avg", "durchschnitt", "mittelwert"), np.mean),
-    **dict.fromkeys(("moyenne", "promedio"), np.mean),
-    "median": np.median,
-    **dict.fromkeys(("count", "n"), np.size),
+#: Labels that may also be names, and what their scores are of the others: they need this evidence.
+_PERHAPS: dict[str, tuple[Callable[[FloatArray], Any], ...]] = {
+    **dict.fromkeys(("max", "maximum", "massimo", "maximo", "maximal", "maximale"), (np.max,)),
+    **dict.fromkeys(("min", "minimum", "minimo"), (np.min,)),
+    **dict.fromkeys(("total", "totals", "totale", "sum", "suma", "soma"), (np.sum, np.mean)),
+    **dict.fromkeys(("overall", "final", "media", "mean", "average", "avg", "durchschnitt", "mittelwert"), (np.mean,)),
+    **dict.fromkeys(("moyenne", "promedio"), (np.mean,)),
+    "all": (np.mean, np.sum, np.max, np.min),
+    "median": (np.median,),
+    "range": (np.ptp,),
+    **dict.fromkeys(("count", "n"), (np.size,)),
 }
+#: Those that people are called, too.
+NAMES = frozenset(("max", "min", "sum", "suma", "soma"))
 
 
 @finding("corrected", "they are left out and counted")
 def summary_rows(draft: Draft, note: Note) -> Draft:
     """Rows of maxima, averages or totals among the papers (Points Possible, Mean, Durchschnitt ...)."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
-    dropped = _is_footer(draft)
-    words = quoted(draft.reviewer, dropped)
-    if len(texts) >= 3 and may_sum("\n".join(texts)):
-        sums = np.array([may_sum(text) and sums_up(draft, code) for code, text in enumerate(texts)], np.bool_)
-        of_item = sums[draft.item.codes]
-        words = ", ".join(filter(None, (quoted(draft.item, of_item), words)))
-        dropped |= of_item
+    codes = [code for code, text in enumerate(texts) if may_sum(text)] if len(texts) >= 3 else []
+    sums = [code for code in codes if words_of(texts[code]) not in _PERHAPS or has_sums(draft, code, codes)]
+    footers = _footers(draft)
+    dropped = np.isin(draft.item.codes, sums)
+    words = quote_all(sorted({*footers.values(), *(str(draft.item.values[code]) for code in sums)}), 6)
+    dropped[list(footers)] = True
     if dropped.all():
         return draft
     then = f" ({words}); {overrule('summary-rows')} reads them as papers"
     return draft.leave_out(dropped, "which sum up others", note, then=then, with_items=True)
 
 
-def _is_footer(draft: Draft) -> BoolArray:
-    """Return whether a row is the last one, of a total such as "Total, 36" below the table, shape (rows,)."""
-    footer = np.zeros(draft.size, np.bool_)
-    if draft.size < 3 or draft.people_are_numbered or draft.has_score()[-1]:
-        return footer
-    label = str(draft.reviewer.values[draft.reviewer.codes[-1]])
-    count = str(draft.item.values[draft.item.codes[-1]])
-    sums = is_summary(label) or words_of(label) in _PERHAPS
-    footer[-1] = (
-        sums and parse_number(count) is not None and (draft.reviewer.codes == draft.reviewer.codes[-1]).sum() == 1
-    )
-    return footer
+def _footers(draft: Draft) -> dict[int, str]:
+    """Return the labels of the last rows that are totals below the table, such as "Total, 36" or "Mean, all, 3.5"."""
+    labels: dict[int, str] = {}
+    row = draft.size - 1
+    while row > 1 and (label := _label_below(draft, row)):
+        labels[row] = label
+        row -= 1
+    score = numbers_of(draft.score, draft.size)
+    above = score[: row + 1][~np.isnan(score[: row + 1])]
+
+    def is_total(row: int, name: str) -> bool:
+        if np.isnan(score[row]):
+            return name not in NAMES
+        return name not in _PERHAPS or name in SUMMARY_WORDS or (above.size > 0 and _agree(name, [(score[row], above)]))
+
+    return {row: label for row, label in labels.items() if is_total(row, words_of(label))}
+
+
+def _label_below(draft: Draft, row: int) -> str:
+    """Return the label of a row that may sum up those above: it has no other row, and beside it a number or nobody."""
+    has_score = draft.has_score()[row]
+    for column, beside in ((draft.reviewer, draft.item), (draft.item, draft.reviewer)):
+        label, cell = (str(side.values[side.codes[row]]) for side in (column, beside))
+        n_label, n_cell = (np.count_nonzero(side.codes == side.codes[row]) for side in (column, beside))
+        counts = n_cell == 1 or parse_number(cell) == row or (column is draft.reviewer and not has_score)
+        number = counts and parse_number(cell) is not None
+        if n_label == 1 and may_sum(label) and (number or is_nobody(cell) or words_of(cell) == "all"):
+            return label
+    return ""
 
 
 #: The beginnings of these words; only labels with one are looked at closely.
@@ -115,36 +136,49 @@ def may_sum(label: str) -> bool:
     >>> may_sum("Max"), may_sum("p17")
     (True, False)
     """
-    return bool(not label.isascii() or _MAY_SUM.search(label))
+    looked_at = not label.isascii() or _MAY_SUM.search(label)
+    return bool(looked_at) and (is_summary(label) or words_of(label) in _PERHAPS)
 
 
-def sums_up(draft: Draft, code: int) -> bool:
-    """Whether an item is a row that sums up others: by its label, or, of single words, by its scores, too."""
-    label = str(draft.item.values[code])
-    return _is_sum(draft, code) if words_of(label) in _PERHAPS else is_summary(label)
+def has_sums(draft: Draft, code: int, sums: Sequence[int]) -> bool:
+    """Return whether an item has the maximum, sum ... (its name) of the scores of the others, reviewer by reviewer.
 
-
-def _is_sum(draft: Draft, code: int) -> bool:
-    """Whether an item has the maximum, sum ... (its name) of the scores of all others, reviewer by reviewer.
-
-    Without scores to compare, words that are never names are believed.
+    ``sums`` are the items that may be such rows. Without scores to compare, words that are never names are believed.
     """
     name = words_of(str(draft.item.values[code]))
+    if name not in _PERHAPS:
+        return False
+    believed = name in SUMMARY_WORDS and name not in NAMES
     score = numbers_of(draft.score, draft.size)
-    value = _PERHAPS[name]
-    sum_rows = np.flatnonzero((draft.item.codes == code) & ~np.isnan(score))
-    agree = []
-    for row in sum_rows.tolist():
-        same = draft.reviewer.codes == draft.reviewer.codes[row]
-        rest = score[same & (draft.item.codes != code) & ~np.isnan(score)]
-        if rest.size:
-            # A row of maxima may hold the maxima of the scale.
-            beyond = value is np.max and score[row] >= rest.max()
-            agree.append(bool(beyond or abs(float(value(rest)) - score[row]) <= 0.51))
-    if not agree:
-        return name in SUMMARY_WORDS
-    # A paper called Max or Mean has some reviewers, a row of maxima or means all.
-    return len(agree) > 1 and all(agree) and sum_rows.size == np.count_nonzero(np.bincount(draft.reviewer.codes))
+    people = draft.reviewer.codes
+    # Where both sides are summed up, the total of totals is none of what is beside it.
+    known = ~np.isnan(score) & ~with_values(draft.reviewer, may_sum)
+    rows = np.flatnonzero((draft.item.codes == code) & known)
+    compared = False
+    for left_out in (sums, [code]):
+        rest = np.flatnonzero(~np.isin(draft.item.codes, left_out) & known)
+        groups = zip(rows, same_code(people, rows, rest), strict=True)
+        pairs = [(score[row], score[same]) for row, same in groups if same.size]
+        compared |= bool(pairs)
+        loads = np.bincount(people[rest], minlength=len(draft.reviewer.values))
+        loads[people[rows]] = 0
+        # A paper called Max or Mean has some reviewers, a row of maxima those who have several papers, of means most.
+        n_lacking = np.count_nonzero(loads > 1)
+        is_whole = n_lacking < len(pairs) if believed else n_lacking == 0 and len(pairs) > 1
+        if is_whole and _agree(name, pairs):
+            return True
+    return believed and not compared
+
+
+def _agree(name: str, pairs: Sequence[tuple[float, FloatArray]]) -> bool:
+    """Return whether each number is what its name says of the others, up to rounding."""
+
+    def agrees(of: Callable[[FloatArray], Any], value: float, others: FloatArray) -> bool:
+        # A row of maxima may hold the maxima of the scale.
+        beyond = of is np.max and value >= others.max()
+        return bool(beyond or abs(float(of(others)) - value) <= 0.51)
+
+    return bool(pairs) and any(all(agrees(of, *pair) for pair in pairs) for of in _PERHAPS[name])
 
 
 # Columns that say what became of a review: which rows count.

@@ -314,6 +314,41 @@ def test_a_total_below_the_table_is_left_out(tmp_path: Path) -> None:
     assert any("1 row left out, which sum up others ('Total')" in note for note in notes)
 
 
+#: Tables of reviewer, paper and score, whose rows with a star sum up others.
+SUMS = {
+    "a judge called Max": "Max 1 3, Max 2 4, Max 3 2, Ann 1 5, Bob 2 4, Ann 3 3, Bob 1 4",
+    "a judge called Max, planned": "Max 1, Max 2, Max 3, Ann 1, Bob 2, Ann 3, Bob 1",
+    "a judge called SD": "SD 1 3, Ann 1 5, Ann 2 4, Bob 2 3, Ann 3 3, Bob 1 4, Bob 3 4",
+    "a column of maxima": "*Max 1 5, *Max 2 4, *Max 3 3, Ann 1 5, Bob 2 4, Ann 3 3, Bob 1 4",
+    "a mean where a paper has several": "a 1 3, b 1 4, *Average 1 3.5, b 2 5, c 2 2, *Average 2 3.5, c 3 2, d 3 4, "
+    "*Average 3 3, d 4 5",
+    "a consensus of some": "a 1 3, b 1 4, *Consensus 1 4, b 2 5, c 2 2, *Consensus 2 3, c 3 2, d 3 4, d 4 5, a 4 5",
+    "a mean that one lacks": "a P1 3, a P2 4, *a Average 3.5, b P2 2, b P3 5, *b Average 3.5, c P3 4, c P2 1",
+    "several rows": "a P1 3, b P1 4, a P2 5, b P2 2, *a Mean 4, *b Mean 3, *a Count 2, *b Count 2",
+    "more rows": "a P1 3, b P1 4, a P2 5, b P2 2, *a Mittelwert 4, *b Mittelwert 3, *a Maximum 5, *b Maximum 4, "
+    "*a Minimum 3, *b Minimum 2, *a N 2, *b N 2",
+    "a paper called Max beside means": "a Max 3, b Max 4, a P2 5, b P2 2, *a Mean 4, *b Mean 3",
+    "a total": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *Total 4 14",
+    "a total among papers": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *4 Total 14",
+    "an average of nobody": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *Average - 3.5",
+    "two rows below": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *Mean all 3.5, *Total all 14",
+    "a last paper called Max": "a P1 3, a P2 4, b P1 2, b P2 5, b Max 5",
+    "margins": "a 1 3, a 2 4, *a All 3.5, b 1 2, b 3 5, *b All 3.5, *All 1 2.5, *All 2 4, *All 3 5, *All All 3.5",
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_summaries_are_told_from_reviews(name: str) -> None:
+    rows = [row.split() for row in SUMS[name].split(", ")]
+    table = [(who.strip("*"), paper, *map(float, score)) for who, paper, *score in rows]
+    right = {row for row, (who, *_) in zip(table, rows, strict=True) if not who.startswith("*")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        reviews = Reviews(table)
+    assert {tuple(cell for cell in row if cell is not None) for row in content(reviews)} == right
+    assert set(reviews.items) == {paper for _, paper, *_ in right}
+
+
 @pytest.mark.parametrize(("scores", "noted"), [((1, 2, 3, 4), True), ((1, 2, 3, 5), False), ((2, 3, 4, 5), False)])
 def test_scores_that_are_ranks_of_every_reviewer_are_noted(
     scores: tuple[int, ...], noted: bool, recwarn: pytest.WarningsRecorder
