@@ -313,6 +313,9 @@ def _by_status(draft: Draft, name: str, plain: str, column: Column, note: Note) 
     words = [text.strip() for text in texts_of(column)]
     out, unfinished, of_paper = _states(plain, words, _is_of_item(column, draft.item))
     dropped = out[column.codes]
+    if plain in _FLAGS_OUT:
+        # Where a reviewer withdraws, another one of the same paper may stay.
+        of_paper = of_paper and bool((np.bincount(draft.item.codes[dropped], minlength=1) > 1).any())
     undone = unfinished[column.codes] & ~dropped
     if not dropped.any() and not undone.any():
         return draft
@@ -352,7 +355,7 @@ def _states(plain: str, words: Sequence[str], of_item: bool) -> tuple[BoolArray,
         return out, unfinished, False
     yes = np.array(flags, np.bool_)
     if plain in _FLAGS_OUT:
-        return yes, unfinished, False
+        return yes, unfinished, of_item and bool(_PAPER_OUT.search(plain))
     if plain in _FLAGS_ACTIVE:
         return (out if of_item else ~yes), unfinished, False
     return out, (yes if plain in _FLAGS_DRAFT else ~yes), False

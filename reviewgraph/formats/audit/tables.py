@@ -158,9 +158,14 @@ def _are_of_papers(draft: Draft) -> bool:
     return len(papers) > 1
 
 
+#: The share of papers that may lack a review, as where one was lost, and the share up to which there is no doubt.
+_MOST_GAPS = 0.2
+_FEW_GAPS = 0.1
+
+
 @finding(
     "asked",
-    "refused, since who reviewed several papers is not known; noted where every paper has all of them",
+    "refused, since who reviewed several papers is not known; noted where every paper has all of them, or a few a gap",
     accepted="each label is one person",
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
@@ -181,23 +186,30 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
     largest = np.zeros(size, np.int64)
     np.maximum.at(largest, draft.item.codes, number[draft.reviewer.codes])
     # Of distinct numbers from 1 on the largest is their count where none is left out.
-    if not numbers or (largest != reviews).any():
+    whole = largest == reviews
+    share_of_gaps = np.count_nonzero(~whole) / np.count_nonzero(reviews)
+    # A person who stands in for others is on no paper that has all.
+    has_gaps = 0 < share_of_gaps <= _MOST_GAPS and stem in _NUMBERED_NOUNS and reviews[whole].max() == used.size
+    if not numbers or (share_of_gaps and not has_gaps):
         # Roles have no order, but some paper has all of them.
         roles = used.size <= MOST_ROLES and reviews.max() == used.size and all(map(is_role, texts))
         if not roles or all(map(number_in, texts)):
             return draft
     labels = quote_all([str(draft.reviewer.values[code]) for code in used[np.argsort(number[used])].tolist()], 3)
-    if (reviews[reviews > 0] == used.size).all():
-        # Numbers without a word are as often the numbers of people.
-        if stem == "" and used.size > MOST_COMPLETE:
-            return draft
+    of_papers = "nearly every paper" if has_gaps else "each paper"
+    complete = bool((reviews[(reviews > 0) & (whole | (not has_gaps))] == used.size).all())
+    # Numbers without a word are as often the numbers of people.
+    if complete and stem == "" and used.size > MOST_COMPLETE:
+        return draft
+    if complete or (has_gaps and share_of_gaps > _FEW_GAPS):
+        every = "nearly every paper has the first" if has_gaps else "every paper has all"
         note(
-            f"{draft.name}: every paper has all of {labels}, who count as the same people each time; if these labels "
-            "only number the reviews of a paper, the scores of different papers have no reviewer in common"
+            f"{draft.name}: {every} of {labels}, who count as the same people each time; if these labels only number "
+            "the reviews of a paper, the scores of different papers have no reviewer in common"
         )
         return draft
     verb = "number" if numbers else "are roles in"
-    raise asked(draft, f"{labels} {verb} the reviews of each paper{_NO_PERSON}", "positional-reviewers")
+    raise asked(draft, f"{labels} {verb} the reviews of {of_papers}{_NO_PERSON}", "positional-reviewers")
 
 
 #: Labels of reviewers of nearly all papers that sum up the others; no people are called so.

@@ -376,6 +376,21 @@ def test_a_decision_on_papers_is_no_state_of_reviews(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("flags", "papers"),
+    [
+        ("no yes no yes no no", ["1", "3"]),  # the paper is withdrawn
+        ("no yes no no no no", ["1", "2", "3"]),  # a review is
+    ],
+)
+def test_withdrawn_papers_are_out(tmp_path: Path, flags: str, papers: list[str]) -> None:
+    rows = [("ann", "1"), ("ann", "2"), ("bob", "1"), ("bob", "2"), ("bob", "3"), ("ann", "3")]
+    table = [(*row, 1 + place, flag) for place, (row, flag) in enumerate(zip(rows, flags.split(), strict=True))]
+    path = written(tmp_path / "t.csv", [*HEADER, "withdrawn"], table)
+    with pytest.warns(ColumnWarning, match="whose 'withdrawn' is 'yes'"):
+        assert list(read_reviews(path).items) == papers
+
+
+@pytest.mark.parametrize(
     ("spelling", "again"),
     [
         ("{:03}", "{}"),
@@ -404,6 +419,35 @@ def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> No
     assert Reviews(rows, accept="positional-reviewers").n_reviewers == 24
     # Ids of both sides that count together are no such names.
     assert Reviews([(f"1{number}", f"{number}") for number in range(1, 9)]).n_reviewers == 8
+
+
+def gapped(n_papers: int, sizes: tuple[int, ...], gaps: dict[int, tuple[int, ...]]) -> list[tuple[str, str, int]]:
+    """Reviews numbered from 1 on: papers have these sizes in turn, some other numbers."""
+    seats = {paper: range(1, 1 + sizes[paper % len(sizes)]) for paper in range(n_papers)} | gaps
+    return [(f"Reviewer {k}", f"P{p}", (5 * p + 3 * k) % 7) for p, some in seats.items() for k in some]
+
+
+@pytest.mark.parametrize(
+    ("rows", "effect"),
+    [
+        (gapped(5, (3, 2, 2, 2), {4: (1, 3)}), "nearly every paper has the first of"),
+        (gapped(12, (3, 2), {7: (1, 3)}), "asked"),
+        (gapped(12, (3,), {7: (1, 3)}), "nearly every paper has the first of"),
+        # One of three stands in for another.
+        (gapped(12, (2,), {7: (1, 3)}), ""),
+        (gapped(12, (3, 2), {7: (1, 3), 5: (2, 3), 9: (3,), 10: (2,)}), ""),
+    ],
+)
+def test_numbered_reviews_may_have_a_gap(rows: list[tuple[str, str, int]], effect: str) -> None:
+    notes: list[str] = []
+    if effect == "asked":
+        with pytest.raises(
+            InputError, match="number the reviews of nearly every paper"
+        ):
+            Reviews(rows)
+    else:
+        Reviews(pandas.DataFrame(rows, columns=HEADER), note=notes.append)
+    assert [effect in note for note in notes] == [True] * bool(effect not in ("", "asked"))
 
 
 def test_an_unknown_finding_is_refused_with_those_that_there_are():
