@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reviewgraph._base.arrays import BoolArray, FloatArray
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import DuplicateReview, InputError
 from reviewgraph._base.labels import is_null
 from reviewgraph._base.text import counted
@@ -41,7 +41,7 @@ from reviewgraph.formats.people import (
     words_of,
 )
 from reviewgraph.formats.tables import Column, Numbers, of_rows
-from reviewgraph.formats.values import parse_flag, parse_moment, parse_number
+from reviewgraph.formats.values import parse_flag, parse_moment, parse_number, read_moments
 
 # Rows that are no reviews.
 
@@ -350,7 +350,7 @@ def _states(plain: str, words: Sequence[str], of_item: bool) -> tuple[BoolArray,
             out[:] = [not answer and bool(word) for answer, word in zip(answers, words, strict=True)]
         unfinished[:] = [bool(_UNFINISHED.search(word)) for word in words]
         return out, unfinished & ~out, False
-    flags = [True if parse_moment(word) and not word.isdigit() else parse_flag(word) for word in words]
+    flags = [True if parse_moment(word, day_first=True) and not word.isdigit() else parse_flag(word) for word in words]
     if any(flag is None for flag in flags) or len(set(flags)) < 2:
         return out, unfinished, False
     yes = np.array(flags, np.bool_)
@@ -581,6 +581,11 @@ _NEWER = re.compile(
 )
 
 
+def tells_age(name: str) -> bool:
+    """Return whether a column may tell by its name which of several rows of a pair is newer."""
+    return bool(_NEWER.fullmatch(normalise(name)))
+
+
 @finding(
     "asked",
     "refused; the message names the column. With --duplicates last the newest counts by that column",
@@ -596,18 +601,26 @@ def repeated_pairs(draft: Draft, note: Note) -> Draft:
     again = np.flatnonzero(pair[order][1:] == pair[order][:-1])
     first = scored[order[again]]
     second = scored[order[again + 1]]
+    unread = ""
     for name, read in draft.others.items() if again.size else ():
         column = of_rows(read(), draft.rows)
         if (column.codes[first] == column.codes[second]).any():
             continue
-        age = _ages(name, column)
+        ages = _ages(column, np.union1d(first, second)) if tells_age(name) else []
+        # The order of the rows of each pair; of dates such as 3/4/2026 there may be two.
+        orders = {np.lexsort((age[scored], pair)).tobytes() for age in ages}
+        dates = f"the dates of {quote(name)}, as {quote(str(column.values[column.codes[first[0]]]))}, may begin with"
         if draft.duplicates == "last":
-            if age is None:
+            if len(orders) > 1:
+                message = f"{dates} the day or the month; write 2026-03-04, or let the last row of a pair count with"
+                raise asked(draft, message, "repeated-pairs")
+            if not ages:
+                unread = unread or name * tells_age(name)
                 continue
-            if not (age[second] < age[first]).any():
+            if not (ages[0][second] < ages[0][first]).any():
                 return draft
             note(f"{draft.name}: of several scores of a pair the newest by {quote(name)} counts, not the last row")
-            return draft.part(np.argsort(age, kind="stable"))
+            return draft.part(np.argsort(ages[0], kind="stable"))
         places = f"{draft.place(int(draft.rows[first[0]]))} and {draft.place(int(draft.rows[second[0]]))}"
         who = draft.reviewer.values[draft.reviewer.codes[first[0]]]
         what = draft.item.values[draft.item.codes[first[0]]]
@@ -616,20 +629,34 @@ def repeated_pairs(draft: Draft, note: Note) -> Draft:
             f"if {quote(name)} names what is scored, say {naming('', CRITERION, name)}; if all scores count alike, "
             "--duplicates mean"
         )
-        if age is not None:
+        if ages:
             advice = "--duplicates last uses the newest score by this column, --duplicates mean all of them"
+        if len(orders) > 1:
+            advice += f"; {dates} the day or the month: write 2026-03-04 first"
         raise DuplicateReview(with_name(draft, f"{start}; {advice}"))
+    if unread:
+        note(f"{draft.name}: of several scores of a pair the last row counts; {quote(unread)} has no numbers or dates")
     return draft
 
 
-def _ages(name: str, column: Column) -> FloatArray | None:
-    """Return what tells the newer of two rows, shape (rows,): numbers or dates of a column with such a name."""
-    if not _NEWER.fullmatch(normalise(name)):
-        return None
-    numbers = [parse_number(str(value)) for value in column.values]
-    if None not in numbers:
-        return np.array(numbers, np.float64)[column.codes]
-    moments = [parse_moment(str(value)) for value in column.values]
-    if None in moments:
-        return None
-    return np.array([moment.timestamp() for moment in moments if moment is not None])[column.codes]
+#: A number with its word, as in "Round 2" and "v1.10".
+_STEP = re.compile(r"(?P<before>\D*)(?P<number>[0-9]+(?:[.][0-9]+)*)(?P<after>\D*)")
+
+
+def _ages(column: Column, rows: IntArray) -> list[FloatArray]:
+    """Return what tells the newer of some rows, shape (all rows,), in each way that numbers or dates can be read."""
+    used = np.unique(column.codes[rows]).tolist()
+    cells = [str(column.values[code]).strip() for code in used]
+    steps = list(map(_STEP.fullmatch, cells))
+    numbers = [parse_number(cell) for cell in cells]
+    readings: list[Any] = read_moments(cells) if None in numbers else [numbers]
+    words = {step and (step["before"].casefold(), step["after"]) for step in steps}
+    if not readings and len(words) == 1 and None not in words:
+        versions = [tuple(map(int, step["number"].split("."))) for step in steps if step]
+        readings = [list(map(sorted(versions).index, versions))]
+    ages = []
+    for reading in readings:
+        age = np.zeros(len(column.values))
+        age[used] = reading
+        ages.append(age[column.codes])
+    return ages

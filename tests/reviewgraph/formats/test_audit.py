@@ -212,6 +212,12 @@ def test_a_finding_is_the_same_in_every_way_in(name: str, way: str, tmp_path: Pa
         ("version", 1, 2),
         ("version", 1767225600, 1767225601),  # seconds since 1970, which differ in the tenth digit
         ("submitted_at", "2026-03-01", "2026-04-01"),
+        ("Date", "04.09.2026", "03.10.2026"),
+        ("Date", "3/12/2026 9:05 AM", "3/13/2026 9:05 PM"),
+        ("Date", "3/3/2026 9:05 PM", "12/12/2026 9:05 AM"),
+        ("Timestamp", "2026/03/04 9:05:00 PM GMT+1", "2026/03/04 10:05:00 PM GMT+1"),
+        ("round", "Round 9", "Round 10"),
+        ("version", "v1.9", "v1.10"),
     ],
 )
 def test_last_is_the_newest_by_the_column_that_tells_rows_apart(
@@ -230,6 +236,16 @@ def test_last_is_the_newest_by_the_column_that_tells_rows_apart(
     assert sum("the newest by" in note for note in notes) == (2 if newest_first else 0)
 
 
+def test_dates_of_which_the_day_may_be_the_month_are_asked_about(tmp_path: Path) -> None:
+    rows = [(*CLEAN[0], "3/4/2026"), (*CLEAN[0][:2], 7, "4/3/2026"), *((*row, "5/4/2026") for row in CLEAN[1:])]
+    path = written(tmp_path / "t.csv", [*HEADER, "date"], rows)
+    with pytest.raises(InputError, match="'3/4/2026', may begin with the day or the month: write 2026-03-04 first"):
+        read_reviews(path)
+    with pytest.raises(InputError, match=r"'3/4/2026', may begin with .* --accept repeated-pairs"):
+        read_reviews(path, duplicates="last")
+    assert ("Ann", "P100", 7) in content(read_reviews(path, duplicates="last", accept="repeated-pairs"))
+
+
 def test_conflicts_in_the_cells_of_scores_are_not_asked_for(tmp_path: Path) -> None:
     case = CASES["no-review-words"]
     reviews, _ = by_file(case, HEADER, tmp_path)
@@ -246,6 +262,7 @@ def test_conflicts_in_the_cells_of_scores_are_not_asked_for(tmp_path: Path) -> N
         ("declined", ("0", "1"), 18, 18),
         ("Abgelehnt", ("nein", "ja"), 18, 18),
         ("withdrawn", ("", "2026-02-03"), 18, 18),
+        ("declined_at", ("", "3/2/2026"), 18, 18),
         ("draft", ("no", "yes"), 24, 18),
         ("submitted", ("1", "0"), 24, 18),
         ("state", ("Completed", "No response"), 18, 18),
@@ -441,9 +458,7 @@ def gapped(n_papers: int, sizes: tuple[int, ...], gaps: dict[int, tuple[int, ...
 def test_numbered_reviews_may_have_a_gap(rows: list[tuple[str, str, int]], effect: str) -> None:
     notes: list[str] = []
     if effect == "asked":
-        with pytest.raises(
-            InputError, match="number the reviews of nearly every paper"
-        ):
+        with pytest.raises(InputError, match="number the reviews of nearly every paper"):
             Reviews(rows)
     else:
         Reviews(pandas.DataFrame(rows, columns=HEADER), note=notes.append)

@@ -168,6 +168,8 @@ def test_groups_of_digits_are_asked_about(write, cells, doubt):
         " 2026-03-01 16:00 ",
         "1772380800",
         "1772380800000",
+        "1.3.2026 16:00",
+        "2026/03/01 5:00:00 PM GMT+1",
     ],
 )
 def test_times_of_every_writing_are_the_same_moment(text: str) -> None:
@@ -176,6 +178,8 @@ def test_times_of_every_writing_are_the_same_moment(text: str) -> None:
     assert moment.isoformat() == "2026-03-01T16:00:00+00:00"
 
 
-@pytest.mark.parametrize("text", ["", "soon", "01/03/2026", "2026-13-01", "12", "2026-02-30", "9999-12-31T23:00-20:00"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "01/03/2026", "2026-13-01", "12", "2026-02-30", "13/14/2026", "9999-12-31T23:00-20:00"]
+)
 def test_what_is_no_date_is_none(text: str) -> None:
     assert parse_moment(text) is None
