@@ -361,6 +361,16 @@ def _states(plain: str, words: Sequence[str], of_item: bool) -> tuple[BoolArray,
     return out, (yes if plain in _FLAGS_DRAFT else ~yes), False
 
 
+def papers_out(name: str, cells: Sequence[str]) -> list[bool]:
+    """Return which cells of a column of a list of papers say that a paper is withdrawn.
+
+    >>> papers_out("status", ["active", "Withdrawn"]), papers_out("withdrawn", ["no", "yes"])
+    ([False, True], [False, True])
+    """
+    out, _, of_paper = _states(plain_state(name), [cell.strip() for cell in cells], of_item=True)
+    return [bool(is_out) and of_paper for is_out in out]
+
+
 def _is_of_item(column: Column, item: Column) -> bool:
     """Whether a column never differs between the rows of an item, though some item has several."""
     pairs = np.unique(np.stack([item.codes, column.codes]), axis=1)

@@ -37,6 +37,8 @@ def test_scores_of_an_unknown_name_need_it_and_say_so(write):
         ("head,tail,overall_assessment", "i,r,1"),
         ("REFEREE,Proposal,Grade", "r,i,1"),
         ("email,reviewername,pid,mark", "r,Some One,i,1"),
+        ("Student,Email,Grader,Score", "i,s@x.org,r,1"),
+        ("Applicant ID,Email,Score", "i,r,1"),
     ],
 )
 def test_columns_are_found_by_name_and_never_by_position(write, header, cells):
