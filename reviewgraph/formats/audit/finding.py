@@ -17,7 +17,7 @@ import numpy as np
 
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import are_numbered
+from reviewgraph._base.labels import are_numbered, is_null
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.files import Note, quote_all
@@ -78,6 +78,7 @@ class Draft:
         """Return the rows that are not dropped; items of dropped rows stay, unless they go ``with_items``."""
         kept = np.flatnonzero(~dropped)
         gone = [] if with_items else of_rows(self.item, np.flatnonzero(dropped)).values
+        gone = [item for item in gone if not is_null(item)]
         return replace(
             self.part(kept),
             left_out=(*self.left_out, LeftOut(int(dropped.sum()), why)),

@@ -12,7 +12,7 @@ import numpy as np
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import DuplicateReview, InputError
 from reviewgraph._base.labels import is_null
-from reviewgraph._base.text import counted
+from reviewgraph._base.text import counted, noun
 from reviewgraph.formats.audit.finding import (
     Draft,
     asked,
@@ -414,13 +414,23 @@ def placeholders(draft: Draft, note: Note) -> Draft:
     return draft.leave_out(dropped, "whose reviewer is a placeholder", note, also=with_scores, then=then)
 
 
+def _without_reviewers(draft: Draft, note: Note) -> Draft:
+    """Return the rows with a reviewer, and note the papers that have no other row."""
+    dropped = with_values(draft.reviewer, is_null)
+    papers = draft.item.codes
+    alone = dropped & ~np.isin(papers, papers[~dropped]) & ~with_values(draft.item, is_null)
+    then = ""
+    if alone.any():
+        counts = noun(np.unique(papers[alone]).size, "counts as a paper", "count as papers")
+        then = f"; {quoted(draft.item, alone)} {counts} without a review: delete the row of what is no paper"
+    return draft.leave_out(dropped, "which name no reviewer", note, then=then)
+
+
 @finding(
     "asked",
     "refused, with their lines",
     accepted="they are left out and counted",
-    if_accepted=lambda draft, note: draft.leave_out(
-        with_values(draft.reviewer, is_null), "which name no reviewer", note
-    ),
+    if_accepted=_without_reviewers,
 )
 def empty_reviewers(draft: Draft, note: Note) -> Draft:
     """Rows without a reviewer."""

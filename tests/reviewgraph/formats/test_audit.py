@@ -324,6 +324,17 @@ def test_initials_may_be_a_word_for_nobody(word: str) -> None:
     assert Reviews(rows, accept="placeholders").n_reviewers == len(PEOPLE)
 
 
+@pytest.mark.parametrize(("row", "papers"), [(("", "", 14), 0), (("", "", "(1-9)"), 0), (("", "Panel B", None), 1)])
+def test_rows_of_nobody_are_left_out_where_that_is_accepted(tmp_path: Path, row: tuple[Any, ...], papers: int) -> None:
+    path = written(tmp_path / "t.csv", HEADER, [*CLEAN[:5], row, *CLEAN[5:]])
+    with pytest.raises(InputError, match="--accept empty-reviewers"):
+        read_reviews(path)
+    notes: list[str] = []
+    reviews = read_reviews(path, accept="empty-reviewers", note=notes.append)
+    assert (content(reviews), reviews.n_items) == (set(CLEAN), len(PAPERS) + papers)
+    assert [bool(papers)] == ["'Panel B' counts as a paper without a review" in note for note in notes]
+
+
 def test_a_total_below_the_table_is_left_out(tmp_path: Path) -> None:
     notes: list[str] = []
     path = written(tmp_path / "t.csv", HEADER, [*CLEAN, ("Total", "24", None)])
