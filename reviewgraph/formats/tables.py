@@ -253,7 +253,7 @@ def unused_columns(tables: Sequence[Table]) -> list[str]:
             if table.source is None or table.source.kind == "reviews"
             for text in table.header
             if may_hold_scores(text)
-            and not (normalise(text) in ITEM.weak and is_weak(table.header, ITEM))
+            and not any(normalise(text) in role.weak and is_weak(table.header, role) for role in (REVIEWER, ITEM))
             and text not in table.columns.values()
             and not (table.source and normalise(text) in table.source.extras)
         )

@@ -45,6 +45,13 @@ def test_columns_are_found_by_name_and_never_by_position(write, header, cells):
     assert rows(read_reviews(write(f"{header}\n{cells}\n"))) == [("r", "i", 1.0)]
 
 
+def test_a_column_of_several_reviewers_is_not_proposed_as_the_score(write):
+    notes = []
+    reviews = read_reviews(write("Proposal,Reviewers\nG1,Ann;Bob\nG2,Ann;Bob\n"), note=notes.append)
+    assert reviews.n_reviews == 4
+    assert not any("score" in note for note in notes)
+
+
 def test_two_score_columns_ask_which(write):
     name = write("reviewer,item,rating,recommendation\nr,i,1,2\n")
     assert "'rating', 'recommendation'" in refused(name)

@@ -89,6 +89,28 @@ def test_two_header_rows_are_one(write):
         assert any("the reviewers are the columns 'Ann', 'Bob'" in note for note in notes)
 
 
+@pytest.mark.parametrize("filled", [True, False])
+def test_a_row_of_scores_below_the_header_is_part_of_it(write, filled):
+    below = ["Proposal", "Title", "Reviewer"] if filled else ["", "", ""]
+    cells = [
+        ["Proposal", "Title", "Reviewer", "Scores", "", ""],
+        [*below, "Merit", "Impact", "Overall"],
+        ["p1", "A", "ann", 4, 3, 3],
+        ["p2", "B", "ann", 2, 1, 5],
+        ["p1", "A", "bob", 3, 3, 4],
+    ]
+
+    def merge(book):
+        for area in ("A1:A2", "B1:B2", "C1:C2", "D1:F1"):
+            book["S"].merge_cells(area)
+
+    text = "\n".join(",".join(map(str, row)) for row in cells)
+    for name in (write(workbook(merge, {"S": cells}), "book.xlsx"), write(text)):
+        reviews = read_reviews(name)
+        assert rows(reviews) == WANTED
+        assert list(reviews.criteria) == ["Merit", "Impact"]
+
+
 @pytest.mark.parametrize(
     ("columns", "role"),
     [(["entry", "score"], "reviewer"), (["judge", "score"], "item"), (["Team", "Design"], "reviewer")],
