@@ -45,7 +45,7 @@ _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9]+(?:\D|$))")
 _MINUS = str.maketrans(dict.fromkeys("\N{MINUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{SMALL HYPHEN-MINUS}", "-"))
 #: A score with its maximum: "8/10", "8 / 10", "8 out of 10", "70 %".
 _OUT_OF = re.compile(
-    r"(?P<number>[+-]?[0-9]+(?:[.,][0-9]+)?)\s*(?:%|(?:/|out\s+of|von|sur|de|di|su)\s*(?P<most>[0-9]+(?:[.,][0-9]+)?))",
+    r"(?P<number>[+-]?[0-9]+(?:[.,][0-9]+)?)\s*(?:%|(?:/|(?:out\s+)?of|von|sur|de|di|su)\s*(?P<most>[0-9]+(?:[.,][0-9]+)?))",
     re.IGNORECASE,
 )
 #: A number that may have its digits in groups of three, or three decimals.

@@ -99,7 +99,7 @@ def read(write, cells, header="reviewer,item,score", delimiter=","):
     ("cells", "scores", "unit"),
     [
         (["8/10", "6 / 10", "", "7.5/10"], [8, 6, None, 7.5], "out of 10"),
-        (["8 out of 10", "3 von 5"], [80, 60], "percent of 5, 10"),
+        (["8 out of 10", "3 von 5", "4 of 5"], [80, 60, 80], "percent of 5, 10"),
         (["70 %", "65.5%"], [70, 65.5], "out of 100"),
         (["70%", "4/5"], [70, 80], "percent of 5, 100"),
     ],
