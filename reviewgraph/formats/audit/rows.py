@@ -113,13 +113,16 @@ def _footers(draft: Draft) -> dict[int, str]:
 
 def _label_below(draft: Draft, row: int) -> str:
     """Return the label of a row that may sum up those above: it has no other row, and beside it a number or nobody."""
-    has_score = draft.has_score()[row]
     for column, beside in ((draft.reviewer, draft.item), (draft.item, draft.reviewer)):
         label, cell = (str(side.values[side.codes[row]]) for side in (column, beside))
-        n_label, n_cell = (np.count_nonzero(side.codes == side.codes[row]) for side in (column, beside))
-        counts = n_cell == 1 or parse_number(cell) == row or (column is draft.reviewer and not has_score)
-        number = counts and parse_number(cell) is not None
-        if n_label == 1 and may_sum(label) and (number or is_nobody(cell) or words_of(cell) == "all"):
+        if not may_sum(label) or np.count_nonzero(column.codes == column.codes[row]) > 1:
+            continue
+        if is_nobody(cell) or words_of(cell) == "all":
+            return label
+        alone = np.count_nonzero(beside.codes == beside.codes[row]) == 1
+        unscored = column is draft.reviewer and not draft.has_score()[row]
+        number = parse_number(cell)
+        if number is not None and (alone or unscored or number == row):
             return label
     return ""
 

@@ -127,6 +127,22 @@ def test_a_sheet_for_each_judge_or_paper(write, columns, role):
     assert f"name each sheet after its {role}" in refused(write(as_xlsx(unnamed), "book.xlsx"))
 
 
+def test_a_summary_beside_a_sheet_for_each_judge_is_no_judge(write):
+    cells = {"ann": [["entry", "score"], ["p1", 3], ["p2", 5]], "bob": [["entry", "score"], ["p1", 4]]}
+    more = {"Summary": [["entry", "score"], ["p1", 3.5], ["p2", 5]], "Template": [["entry", "score"], ["p1"]]}
+    found, notes = read(write(workbook(lambda book: None, cells | more), "book.xlsx"))
+    assert found == WANTED
+    assert any("except 'Summary', 'Template', left out; rename a sheet that counts" in note for note in notes)
+
+
+def test_a_list_of_papers_is_no_table_of_reviews(write):
+    cells = {
+        "Reviews": [["judge", "entry", "score"], ["ann", "p1", 3], ["ann", "p2", 5], ["bob", "p1", 4]],
+        "Entries": [["entry", "title", "email"], ["p1", "A", "a@x.org"], ["p2", "B", "b@x.org"]],
+    }
+    assert read(write(workbook(lambda book: None, cells), "book.xlsx")) == (WANTED, [])
+
+
 def test_formulas_without_values_in_columns_that_nobody_needs(write):
     head = ["Team", "Design", "Impact", "Total"]
     sheets = {
