@@ -174,7 +174,7 @@ def has_sums(draft: Draft, code: int, sums: Sequence[int]) -> bool:
 
 
 def _agree(name: str, pairs: Sequence[tuple[float, FloatArray]]) -> bool:
-    """Return whether each number is what its name says of the others, up to rounding."""
+    """Return whether each number is the summary of the others that its name says, up to rounding."""
 
     def agrees(of: Callable[[FloatArray], Any], value: float, others: FloatArray) -> bool:
         # A row of maxima may hold the maxima of the scale.
