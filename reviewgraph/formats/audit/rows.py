@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -127,10 +127,13 @@ def _label_below(draft: Draft, row: int) -> str:
     return ""
 
 
-#: The beginnings of these words; only labels with one are looked at closely.
-_MAY_SUM = re.compile(
-    r"\b(?:" + "|".join(sorted({word[:3] for word in {*SUMMARY_WORDS, *_PERHAPS, *PHRASES}})) + ")", re.IGNORECASE
-)
+def beginnings(words: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of the beginnings of words, and of other letters: only labels with one are looked at closely."""
+    starts = {word[:3] if len(word) > 2 else rf"{word}\b" for word in words}
+    return re.compile(rf"\b(?:{'|'.join(sorted(starts))})|[^\x00-\x7f]", re.IGNORECASE)
+
+
+_MAY_SUM = beginnings({*SUMMARY_WORDS, *_PERHAPS, *PHRASES})
 
 
 def may_sum(label: str) -> bool:
@@ -139,8 +142,7 @@ def may_sum(label: str) -> bool:
     >>> may_sum("Max"), may_sum("p17")
     (True, False)
     """
-    looked_at = not label.isascii() or _MAY_SUM.search(label)
-    return bool(looked_at) and (is_summary(label) or words_of(label) in _PERHAPS)
+    return bool(_MAY_SUM.search(label)) and (is_summary(label) or words_of(label) in _PERHAPS)
 
 
 def has_sums(draft: Draft, code: int, sums: Sequence[int]) -> bool:

@@ -14,7 +14,7 @@ from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.text import counted, in_full
 from reviewgraph.formats.audit.finding import Draft, asked, numbers_of, overrule, same_code, texts_of
 from reviewgraph.formats.audit.finding import finding as finding_of
-from reviewgraph.formats.audit.rows import NAMES, has_sums, may_sum
+from reviewgraph.formats.audit.rows import NAMES, beginnings, has_sums, may_sum
 from reviewgraph.formats.files import Note, quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
 
@@ -219,6 +219,7 @@ _SUMS = frozenset(
         reviews, n reviews, number of reviews, anzahl, 排名"""
     )
 )
+_MAY_SAY = beginnings(_SUMS)
 #: Words of such labels that may be those of a person.
 _OF_PEOPLE = NAMES | {"sd", "dev"}
 #: Papers from which on a reviewer whose scores are the mean, or the largest, of the others is no coincidence.
@@ -265,8 +266,8 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
 def _columns_of_sums(draft: Draft, texts: Sequence[str], loads: IntArray) -> list[int]:
     """Return the reviewers whose labels say that they sum up others, of words that may be names by their scores."""
     turned = replace(draft, reviewer=draft.item, item=draft.reviewer)
-    words = list(map(words_of, texts))
-    perhaps = [code for code, text in enumerate(texts) if loads[code] and (may_sum(text) or words[code] in _SUMS)]
+    words = {code: words_of(text) for code, text in enumerate(texts) if may_sum(text) or _MAY_SAY.search(text)}
+    perhaps = [code for code in words if loads[code] and (may_sum(texts[code]) or words[code] in _SUMS)]
     # Of a single review there is no mean.
     papers = np.bincount(draft.item.codes)
     several = np.count_nonzero(papers > 2) or np.count_nonzero(papers)
