@@ -245,6 +245,16 @@ ITEM = Role(
     ),
     label=True,
 )
+#: Names of what a model was asked, or wrote: beside it either may be the item.
+_TASKS = frozenset(
+    terms(
+        """question, question_id, query, query_id, instruction, input, example, example_id, instance, instance_id,
+        response, answer, output, completion, generation"""
+    )
+)
+#: Names of addresses that may be those of the people who are judged, and names of items that are such people.
+ADDRESSES = frozenset(("email", "e_mail", "email_address"))
+_JUDGED = frozenset(terms("student, applicant, candidate, nominee, contestant, kandidat, prüfling, candidato"))
 #: Names of columns that are nouns for what they name; others are "paper" and "reviewer".
 _PAPERS = terms(
     """submission, proposal, application, applicant, manuscript, abstract, essay, candidate, nominee, contestant, entry,
@@ -508,11 +518,17 @@ def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
 
 def _by_synonym(header: Sequence[str], role: Role, name: str, note: Note, prefix: str | None) -> list[int]:
     normal = list(map(normalise, header))
-    hits = {synonym: [p for p, text in enumerate(normal) if text == synonym] for synonym in role.names}
+    names: Sequence[str] = role.names
+    if role.name == REVIEWER.name and any(_ENDING.sub("", text) in _JUDGED for text in normal):
+        names = sorted(names, key=ADDRESSES.__contains__)
+    hits = {synonym: [p for p, text in enumerate(normal) if text == synonym] for synonym in names}
     present = [places for places in hits.values() if places]
     if is_weak(header, role):
         # A number beats a name; which of a team and its project is meant is to be asked.
-        weak = [place for place, text in enumerate(normal) if text in role.weak]
+        may_be = {*role.weak}
+        if role.name == ITEM.name and not {"model", "models"}.isdisjoint(normal):
+            may_be |= _TASKS
+        weak = [place for place, text in enumerate(normal) if text in may_be]
         weak = [place for place in weak if not is_usual(header[place])] or weak
         return [place for place in weak if not normal[place].endswith("name")] or weak
     if not role.ranked:

@@ -29,6 +29,9 @@ _DELIMITER = re.compile(r"sep=(?P<delimiter>[^\w\"\r\n])\s*", re.IGNORECASE)
 #: A cell below a header of Qualtrics, in the row after the texts of the questions.
 _DESCRIBES = re.compile(r'\s*\{\s*"ImportId"')
 
+#: A cell of the line below a header in Markdown.
+_RULED = re.compile(r"\s*(?::?-{2,}:?\s*)?")
+
 #: Bytes from which loading DuckDB (a tenth of a second) is repaid; the csv module reads about 10 MB a second.
 LARGE = 1_500_000
 #: Start of a cell that :func:`~reviewgraph._base.storing.guarded` may have written.
@@ -62,6 +65,7 @@ class Delimited(Table):
         while len(self.header) > 1 and not self.header[-1].strip():
             self.header.pop()
         described = [line for line, row in rows[place + 1 :] if any(_DESCRIBES.match(cell) for cell in row)]
+        described += [line for line, row in rows[place + 1 : place + 2] if all(map(_RULED.fullmatch, row))]
         if described:
             self.header_lines = described[-1]
             wanted.note(f"{name}: the rows below the header that describe the columns are not read")

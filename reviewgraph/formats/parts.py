@@ -20,7 +20,7 @@ from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import Detail
 from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.audit.finding import Draft, overrule
-from reviewgraph.formats.audit.rows import is_status
+from reviewgraph.formats.audit.rows import is_status, tells_age
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -226,12 +226,17 @@ def _audited(
 
 
 def _others(table: Table, taken: Collection[int]) -> dict[str, Callable[[], Column]]:
-    """Return readers of the columns without a role; in exports of systems, of states that the system does not list."""
+    """Return readers of the columns without a role; in exports of systems, of states that the system does not list.
+
+    Responses to a form have the times of answers, too.
+    """
 
     def is_read(place: int, name: str) -> bool:
         if place in taken or place in table.unread or not name.strip() or table.header.count(name) > 1:
             return False
-        return table.source is None or (is_status(name) and normalise(name) not in table.source.extras)
+        if table.source is None or (table.source.system == "forms" and tells_age(name)):
+            return True
+        return is_status(name) and normalise(name) not in table.source.extras
 
     return {
         name: lambda place=place: text_column(table.read([place], Problems()).columns[0])  # type: ignore[misc]

@@ -21,7 +21,9 @@ from reviewgraph._base.labels import Label, encode, natural_key
 from reviewgraph._base.storing import FileRead
 from reviewgraph._base.text import LISTED, Detail, counted, listed, noun
 from reviewgraph.formats import spellings
+from reviewgraph.formats.audit.rows import is_status, papers_out
 from reviewgraph.formats.columns import (
+    ADDRESSES,
     FILE,
     ITEM,
     REVIEWER,
@@ -561,12 +563,37 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
     place = list(file.places).index("item")
     source = file.table.source
     unlisted = source.unlisted if source else None
+    aside = file.aside(place, place)
+    if source is None and len(items) == len(rows["item"]):
+        aside = aside._replace(out=_withdrawn(file, rows["item"]))
     return Listing(
-        {item: items[item] for item in dict.fromkeys(rows["item"])},
-        file.aside(place, place),
+        {item: items[item] for item in dict.fromkeys(rows["item"]) if source or item not in aside.out},
+        aside,
         unlisted and unlisted._replace(file=file.table.name),
         file.table.header[file.places["item"]],
     )
+
+
+def _withdrawn(file: _Opened, items: Sequence[str]) -> list[str]:
+    """Return the papers of a list, a row each, that a column says are withdrawn, and note them; of reviews none."""
+    names = {*map(normalise, file.table.header)}
+    if not names.isdisjoint({*REVIEWER.names} - ADDRESSES):
+        return []
+    out: dict[str, None] = {}
+    for place, name in enumerate(file.table.header):
+        if place in file.places.values() or place in file.table.unread or not is_status(name):
+            continue
+        column = file.table.read([place], Problems()).columns[0]
+        is_out = papers_out(name, column.values)
+        gone = [item for item, code in zip(items, column.codes.tolist(), strict=True) if is_out[code]]
+        out |= dict.fromkeys(gone)
+        if gone:
+            which = f"{counted(len(gone), 'paper')} ({listed(sorted(gone, key=natural_key), LISTED)})"
+            cells = quote_all(cell for cell, says_so in zip(column.values, is_out, strict=True) if says_so)
+            file.note(
+                f"{file.path}: {which} left out, whose {quote(name)} is {cells}; to count all, rename this column"
+            )
+    return list(out)
 
 
 # Side files on reviewers.

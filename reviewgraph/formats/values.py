@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewgraph._base.errors import InputError
@@ -45,7 +45,7 @@ _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9]+(?:\D|$))")
 _MINUS = str.maketrans(dict.fromkeys("\N{MINUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{SMALL HYPHEN-MINUS}", "-"))
 #: A score with its maximum: "8/10", "8 / 10", "8 out of 10", "70 %".
 _OUT_OF = re.compile(
-    r"(?P<number>[+-]?[0-9]+(?:[.,][0-9]+)?)\s*(?:%|(?:/|out\s+of|von|sur|de|di|su)\s*(?P<most>[0-9]+(?:[.,][0-9]+)?))",
+    r"(?P<number>[+-]?[0-9]+(?:[.,][0-9]+)?)\s*(?:%|(?:/|(?:out\s+)?of|von|sur|de|di|su)\s*(?P<most>[0-9]+(?:[.,][0-9]+)?))",
     re.IGNORECASE,
 )
 #: A number that may have its digits in groups of three, or three decimals.
@@ -351,17 +351,67 @@ _MILLISECONDS = (12, 13)
 _BEFORE_ZONE = re.compile(r"\s+(?=[+-]\d{2}:?\d{2}$|Z$)")
 
 
-def parse_moment(text: str) -> datetime | None:
-    """Return a date or a time in ISO 8601 or seconds or milliseconds since 1970; None if it is neither."""
+#: A date as people write it, with a time perhaps: 4.3.2026, 13/03/2026 9:05 PM, 2026/03/04 9:05:00 PM GMT+1.
+_DATE = re.compile(
+    r"(?P<start>[0-9]{1,2}|[0-9]{4})(?P<mark>[./-])(?P<middle>[0-9]{1,2})(?P=mark)(?P<end>[0-9]{4}|[0-9]{2})"
+    r"(?:,?\s+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?(?:\s*(?P<half>[ap])\.?m\.?)?"
+    r"(?:\s*(?:GMT|UTC)(?P<zone>[+-][0-9]{1,2})?)?)?",
+    re.IGNORECASE,
+)
+
+
+def parse_moment(text: str, *, day_first: bool | None = None) -> datetime | None:
+    """Return a date or a time in ISO 8601, in figures, or in seconds or milliseconds since 1970; None of other texts.
+
+    Of 3/4/2026 ``day_first`` says which is the day; without it such a date is None.
+
+    >>> [parse_moment(text) and parse_moment(text).day for text in ("4.3.2026", "13/3/2026", "3/4/2026")]
+    [4, 13, None]
+    """
     plain = text.strip()
     if plain.isascii() and plain.isdigit() and len(plain) in (*_SECONDS, *_MILLISECONDS):
         seconds = int(plain) / (1000 if len(plain) in _MILLISECONDS else 1)
         return datetime.fromtimestamp(seconds, UTC)
+    date = _DATE.fullmatch(plain)
     try:
-        moment = datetime.fromisoformat(_BEFORE_ZONE.sub("", plain))
+        moment = _in_figures(date, day_first) if date else datetime.fromisoformat(_BEFORE_ZONE.sub("", plain))
+        if moment is None:
+            return None
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def _in_figures(date: re.Match[str], day_first: bool | None) -> datetime | None:
+    """Return the moment of a date in figures; None where its day may be its month."""
+    start, middle, end = (int(date[part]) for part in ("start", "middle", "end"))
+    if len(date["start"]) == 4:
+        year, month, day = start, middle, end
+    else:
+        if date["mark"] == ".":
+            day_first = True
+        elif day_first is None and (max(start, middle) > 12 or start == middle):
+            day_first = start > 12
+        if day_first is None:
+            return None
+        day, month = (start, middle) if day_first else (middle, start)
+        year = end if len(date["end"]) == 4 else 2000 + end
+    hour = int(date["hour"] or 0)
+    if date["half"]:
+        hour = hour % 12 + 12 * (date["half"].lower() == "p")
+    zone = timezone(timedelta(hours=int(date["zone"] or 0)))
+    return datetime(year, month, day, hour, int(date["minute"] or 0), int(date["second"] or 0), tzinfo=zone)
+
+
+def read_moments(cells: Sequence[str]) -> list[list[float]]:
+    """Return dates or times as seconds, in each way that all of them can be read: the day first, or the month first.
+
+    >>> [len(read_moments(cells)) for cells in (["3/4/2026", "13/4/2026"], ["3/4/2026", "5/4/2026"], ["soon"])]
+    [1, 2, 0]
+    """
+    ways = [[parse_moment(cell, day_first=first) for cell in cells] for first in (True, False)]
+    read = [[moment.timestamp() for moment in way if moment is not None] for way in ways if None not in way]
+    return read[:1] if read[1:] == read[:1] else read
 
 
 #: Words in a column of conflicts, in addition to yes and no, compared without case.

@@ -9,14 +9,14 @@ import re
 import warnings
 import zipfile
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import FileRead, LeftOut, guarded, plain
 from reviewgraph._base.text import counted
-from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Role, is_usual, normalise, recognised
+from reviewgraph.formats.columns import ADDRESSES, ITEM, REVIEWER, SCORE, Role, is_usual, normalise, recognised
 from reviewgraph.formats.files import (
     CELLS,
     CHARACTERS,
@@ -30,7 +30,9 @@ from reviewgraph.formats.files import (
     cut,
     quote,
     quote_all,
+    terms,
 )
+from reviewgraph.formats.people import is_summary
 from reviewgraph.formats.systems.system import LOOKED_AT, PLAIN, Wanted, filled, find_header, recognise, whole_header
 from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children
 
@@ -60,6 +62,13 @@ _UNSOLVED = "\0"
 _HOLD = ("holds formulas without values and is not read", "hold formulas without values and are not read")
 #: Names that spreadsheet programs give sheets, in several languages.
 _UNNAMED = re.compile(r"(?:sheet|tabelle|table|feuil(?:le)?|hoja|foglio|planilha|folha|blad|ark|arkusz)[ _]?\d*|\d*")
+#: Names of sheets that are nobody's, beside a sheet per person.
+_OF_NOBODY = frozenset(
+    terms(
+        """summary, overview, template, example, instructions, results, total, totals, all, zusammenfassung, übersicht,
+        vorlage, muster, beispiel, ergebnis, ergebnisse, résumé, modèle, résultats, resumen, plantilla, resultados"""
+    )
+)
 #: Visibility of shown sheets in the XML of 2003.
 _SHOWN = ("", "SheetVisible")
 
@@ -425,6 +434,11 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
         for place, header in enumerate(headers)
         if any_will_do or wanted.knows(header) or wanted.completed_by(header)
     ]
+    # A list of papers with addresses is no table of reviews beside one with reviewers and scores.
+    people = {*REVIEWER.names} - ADDRESSES
+    sure = [place for place in fitting if recognised(headers[place], [SCORE], wanted.columns)]
+    if wanted.kind == "reviews" and len(sure) == 1 and len(fitting) > 1 and _has(headers[sure[0]], people):
+        fitting = [place for place in fitting if place in sure or _has(headers[place], people)]
     named = {} if fitting else _named_by_sheets(name, meant, grids, wanted)
     fitting = list(named) or fitting
     alike = len({tuple(map(normalise, grids[place].header)) for place in fitting}) == 1
@@ -464,25 +478,28 @@ def _named_by_sheets(name: str, sheets: Sequence[Sheet], grids: Sequence[Grid], 
     required = {role.name: role for role in wanted.roles if role.required}
     if wanted.kind != "reviews" or wanted.format not in (None, PLAIN) or required.keys() != {REVIEWER.name, ITEM.name}:
         return {}
+    titles = [sheet.title for sheet in sheets]
     for missing, present in ((REVIEWER, ITEM), (ITEM, REVIEWER)):
         by_header: dict[tuple[str, ...], list[int]] = {}
-        for place, grid in enumerate(grids):
-            if _lacks(grid.header, missing, present, wanted):
-                by_header.setdefault(tuple(map(normalise, grid.header)), []).append(place)
+        alike = [place for place, grid in enumerate(grids) if _lacks(grid.header, missing, present, wanted)]
+        others = [titles[place] for place in alike if _is_of_nobody(titles[place])]
+        for place in alike:
+            if titles[place] not in others:
+                by_header.setdefault(tuple(map(normalise, grids[place].header)), []).append(place)
         places = max(by_header.values(), key=len, default=[])
         if len(places) < 2:
             continue
-        titles = [sheets[place].title for place in places]
-        if any(_UNNAMED.fullmatch(title.casefold().strip()) for title in titles):
+        used = [titles[place] for place in places]
+        if any(_UNNAMED.fullmatch(title.casefold().strip()) for title in used):
             raise InputError(
-                f"{name}: the sheets {quote_all(titles)} have no {missing.name} column, and their names are no "
+                f"{name}: the sheets {quote_all(used)} have no {missing.name} column, and their names are no "
                 f"{missing.name}s; name each sheet after its {missing.name}, or say which sheet is the table, for "
-                f"example {name}#{titles[0]}"
+                f"example {name}#{used[0]}"
             )
-        wanted.note(f"{name}: the {missing.name} is the name of the sheet")
+        but = f", except {quote_all(others)}, left out; rename a sheet that counts" if others else ""
+        wanted.note(f"{name}: the {missing.name} is the name of the sheet{but}")
         return {
-            place: grids[place].with_column(missing.name, [sheets[place].title] * len(grids[place].lines))
-            for place in places
+            place: grids[place].with_column(missing.name, [titles[place]] * len(grids[place].lines)) for place in places
         }
     return {}
 
@@ -493,6 +510,14 @@ def _lacks(header: Sequence[str], missing: Role, present: Role, wanted: Wanted) 
         return False
     scores = recognised(header, [SCORE], wanted.columns) > 0 or any(map(is_usual, header))
     return scores or filled(header) == 2
+
+
+def _is_of_nobody(title: str) -> bool:
+    return normalise(title) in _OF_NOBODY or is_summary(title)
+
+
+def _has(header: Sequence[str], names: Collection[str]) -> bool:
+    return any(normalise(text) in names for text in header)
 
 
 def _by_reviewer(grids: Sequence[Grid], wanted: Wanted) -> bool:

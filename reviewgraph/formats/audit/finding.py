@@ -17,7 +17,7 @@ import numpy as np
 
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import are_numbered
+from reviewgraph._base.labels import are_numbered, is_null
 from reviewgraph._base.storing import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.files import Note, quote_all
@@ -78,6 +78,7 @@ class Draft:
         """Return the rows that are not dropped; items of dropped rows stay, unless they go ``with_items``."""
         kept = np.flatnonzero(~dropped)
         gone = [] if with_items else of_rows(self.item, np.flatnonzero(dropped)).values
+        gone = [item for item in gone if not is_null(item)]
         return replace(
             self.part(kept),
             left_out=(*self.left_out, LeftOut(int(dropped.sum()), why)),
@@ -185,6 +186,17 @@ def numbers_of(score: Column | Numbers | None, size: int) -> FloatArray:
         return np.where(score.known, score.values, np.nan)
     parsed = [parse_number(value) for value in score.values]
     return np.array([np.nan if number is None else number for number in parsed], np.float64)[score.codes]
+
+
+def same_code(codes: IntArray, rows: IntArray, rest: IntArray) -> list[IntArray]:
+    """Return for each of some rows those of the rest that have its code.
+
+    >>> same_code(np.array([0, 1, 1, 0, 1]), np.array([0, 1]), np.array([2, 3, 4]))
+    [array([3]), array([2, 4])]
+    """
+    order = rest[np.argsort(codes[rest], kind="stable")]
+    starts, ends = (np.searchsorted(codes[order], codes[rows], side=side).tolist() for side in ("left", "right"))
+    return [order[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def plain_name(name: str) -> str:

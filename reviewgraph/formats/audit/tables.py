@@ -12,8 +12,9 @@ import numpy as np
 
 from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.text import counted, in_full
-from reviewgraph.formats.audit.finding import Draft, asked, numbers_of, overrule, texts_of
+from reviewgraph.formats.audit.finding import Draft, asked, numbers_of, overrule, same_code, texts_of
 from reviewgraph.formats.audit.finding import finding as finding_of
+from reviewgraph.formats.audit.rows import NAMES, beginnings, has_sums, may_sum
 from reviewgraph.formats.files import Note, quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
 
@@ -157,9 +158,14 @@ def _are_of_papers(draft: Draft) -> bool:
     return len(papers) > 1
 
 
+#: The share of papers that may lack a review, as where one was lost, and the share up to which there is no doubt.
+_MOST_GAPS = 0.2
+_FEW_GAPS = 0.1
+
+
 @finding(
     "asked",
-    "refused, since who reviewed several papers is not known; noted where every paper has all of them",
+    "refused, since who reviewed several papers is not known; noted where every paper has all of them, or a few a gap",
     accepted="each label is one person",
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
@@ -180,32 +186,42 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
     largest = np.zeros(size, np.int64)
     np.maximum.at(largest, draft.item.codes, number[draft.reviewer.codes])
     # Of distinct numbers from 1 on the largest is their count where none is left out.
-    if not numbers or (largest != reviews).any():
+    whole = largest == reviews
+    share_of_gaps = np.count_nonzero(~whole) / np.count_nonzero(reviews)
+    # A person who stands in for others is on no paper that has all.
+    has_gaps = 0 < share_of_gaps <= _MOST_GAPS and stem in _NUMBERED_NOUNS and reviews[whole].max() == used.size
+    if not numbers or (share_of_gaps and not has_gaps):
         # Roles have no order, but some paper has all of them.
         roles = used.size <= MOST_ROLES and reviews.max() == used.size and all(map(is_role, texts))
         if not roles or all(map(number_in, texts)):
             return draft
     labels = quote_all([str(draft.reviewer.values[code]) for code in used[np.argsort(number[used])].tolist()], 3)
-    if (reviews[reviews > 0] == used.size).all():
-        # Numbers without a word are as often the numbers of people.
-        if stem == "" and used.size > MOST_COMPLETE:
-            return draft
+    of_papers = "nearly every paper" if has_gaps else "each paper"
+    complete = bool((reviews[(reviews > 0) & (whole | (not has_gaps))] == used.size).all())
+    # Numbers without a word are as often the numbers of people.
+    if complete and stem == "" and used.size > MOST_COMPLETE:
+        return draft
+    if complete or (has_gaps and share_of_gaps > _FEW_GAPS):
+        every = "nearly every paper has the first" if has_gaps else "every paper has all"
         note(
-            f"{draft.name}: every paper has all of {labels}, who count as the same people each time; if these labels "
-            "only number the reviews of a paper, the scores of different papers have no reviewer in common"
+            f"{draft.name}: {every} of {labels}, who count as the same people each time; if these labels only number "
+            "the reviews of a paper, the scores of different papers have no reviewer in common"
         )
         return draft
     verb = "number" if numbers else "are roles in"
-    raise asked(draft, f"{labels} {verb} the reviews of each paper{_NO_PERSON}", "positional-reviewers")
+    raise asked(draft, f"{labels} {verb} the reviews of {of_papers}{_NO_PERSON}", "positional-reviewers")
 
 
 #: Labels of reviewers of nearly all papers that sum up the others; no people are called so.
 _SUMS = frozenset(
     terms(
-        """total, max, maximum, min, minimum, sum, final, overall, rank, rang, ranking, classement, puesto, posizione,
-        count, range, reviews, n reviews, number of reviews, anzahl, 排名"""
+        """total, maximum, minimum, final, overall, rank, rang, ranking, classement, puesto, posizione, count, range,
+        reviews, n reviews, number of reviews, anzahl, 排名"""
     )
 )
+_MAY_SAY = beginnings(_SUMS)
+#: Words of such labels that may be those of a person.
+_OF_PEOPLE = NAMES | {"sd", "dev"}
 #: Papers from which on a reviewer whose scores are the mean, or the largest, of the others is no coincidence.
 FEWEST_MEANS = 5
 FEWEST_EXTREMES = 8
@@ -220,23 +236,21 @@ _OF_ALL = 0.8
 )
 def mean_reviewers(draft: Draft, note: Note) -> Draft:
     """A reviewer of nearly all papers whose scores are the mean, maximum, minimum or median of the others."""
-    papers = np.count_nonzero(np.bincount(draft.item.codes))
     loads = np.bincount(draft.reviewer.codes, minlength=len(draft.reviewer.values))
-    # Who reviews nearly all papers, whatever the number of reviewers: a handful of candidates.
-    candidates = np.flatnonzero(loads >= max(3, _OF_ALL * papers)).tolist()
-    if not candidates or np.count_nonzero(loads) < 2:
+    if np.count_nonzero(loads) < 2:
         return draft
     texts = texts_of(draft.reviewer)
-    dropped = np.zeros(draft.size, np.bool_)
-    for code in candidates:
-        if is_summary(texts[code]) or words_of(texts[code]) in _SUMS:
-            dropped |= draft.reviewer.codes == code
+    sums = [] if draft.people_are_numbered else _columns_of_sums(draft, texts, loads)
+    dropped = np.isin(draft.reviewer.codes, sums)
     if dropped.any() and not dropped.all():
-        words = quote_all(sorted(texts[code] for code in np.unique(draft.reviewer.codes[dropped])))
+        words = quote_all(sorted(texts[code] for code in sums))
         then = f" ({words}); {overrule('mean-reviewers')} reads them as people"
         return draft.leave_out(dropped, "whose reviewer sums up others", note, then=then)
+    # Who reviews nearly all papers, whatever the number of reviewers: a handful of candidates.
+    papers = np.count_nonzero(np.bincount(draft.item.codes))
+    candidates = np.flatnonzero(loads >= max(3, _OF_ALL * papers)).tolist()
     score = numbers_of(draft.score, draft.size)
-    if np.isnan(score).all() or len(candidates) > 10:
+    if np.isnan(score).all() or not 0 < len(candidates) <= 10:
         return draft
     for code in candidates:
         kind = summed_up(draft, score, code)
@@ -249,6 +263,25 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
     return draft
 
 
+def _columns_of_sums(draft: Draft, texts: Sequence[str], loads: IntArray) -> list[int]:
+    """Return the reviewers whose labels say that they sum up others, of words that may be names by their scores."""
+    turned = replace(draft, reviewer=draft.item, item=draft.reviewer)
+    words = {code: words_of(text) for code, text in enumerate(texts) if may_sum(text) or _MAY_SAY.search(text)}
+    perhaps = [code for code in words if loads[code] and (may_sum(texts[code]) or words[code] in _SUMS)]
+    # Of a single review there is no mean.
+    papers = np.bincount(draft.item.codes)
+    several = np.count_nonzero(papers > 2) or np.count_nonzero(papers)
+
+    def sums_up(code: int) -> bool:
+        says_so = words[code] in _SUMS or (is_summary(texts[code]) and words[code] not in NAMES)
+        if says_so and loads[code] >= max(3, _OF_ALL * several):
+            return True
+        never_name = is_summary(texts[code]) and _OF_PEOPLE.isdisjoint(words[code].split())
+        return never_name or has_sums(turned, code, perhaps)
+
+    return [code for code in perhaps if sums_up(code)]
+
+
 def summed_up(draft: Draft, score: FloatArray, code: int, *, of_papers: bool = True) -> str:
     """Return which summary of the others a reviewer's scores are on all papers; nothing where they are none.
 
@@ -257,25 +290,21 @@ def summed_up(draft: Draft, score: FloatArray, code: int, *, of_papers: bool = T
     known = ~np.isnan(score)
     rows = np.flatnonzero((draft.reviewer.codes == code) & known)
     rest = np.flatnonzero((draft.reviewer.codes != code) & known)
-    order = rest[np.argsort(draft.item.codes[rest], kind="stable")]
-    starts = np.searchsorted(draft.item.codes[order], draft.item.codes[rows])
-    ends = np.searchsorted(draft.item.codes[order], draft.item.codes[rows], side="right")
-    several = ends - starts >= 2
-    if several.sum() < FEWEST_MEANS or np.unique(score[rows[several]]).size < 3:
+    pairs = zip(rows, same_code(draft.item.codes, rows, rest), strict=True)
+    groups = [(score[row], score[same]) for row, same in pairs if same.size >= 2]
+    if len(groups) < FEWEST_MEANS or len({value for value, _ in groups}) < 3:
         return ""
     # Means are rounded to the digits that are written, or to halves and quarters.
     digits = next((d for d in range(4) if (np.round(score[rows], d) == score[rows]).all()), 4)
     step = 10.0**-digits
     kinds: dict[str, Callable[[FloatArray], float]] = {"mean": np.mean} if digits else {}
-    if several.sum() >= FEWEST_EXTREMES:
+    if len(groups) >= FEWEST_EXTREMES:
         kinds["mean"] = np.mean
         step = next((part for part in (1.0, 0.5, 0.25) if not np.mod(score[rows], part).any()), step)
         if of_papers:
             kinds |= {"maximum": np.max, "minimum": np.min, "median": np.median, "sum": np.sum}
     for kind, of in kinds.items():
         allowed = 0.5 * step + 1e-9 if kind in ("mean", "median") else 1e-9
-        pairs = zip(rows[several].tolist(), starts[several].tolist(), ends[several].tolist(), strict=True)
-        groups = [(score[row], score[order[start:end]]) for row, start, end in pairs]
         equal = all(abs(float(of(rest_scores)) - value) <= allowed for value, rest_scores in groups)
         # Where others agree on nearly every paper, any of them has their mean; an equal reviewer is no summary.
         if (

@@ -583,6 +583,8 @@ def join_rows(top: Sequence[str], below: Sequence[str]) -> list[str] | None:
 
     >>> join_rows(["Team", "Ann", "", "Bob", ""], ["", "Impact", "Craft", "Impact", "Craft"])
     ['Team', 'Ann / Impact', 'Ann / Craft', 'Bob / Impact', 'Bob / Craft']
+    >>> join_rows(["Team", "Judge", "Scores", ""], ["", "", "Impact", "Craft"])
+    ['Team', 'Judge', 'Impact', 'Craft']
     >>> join_rows(["Team", "Ann", "Bob"], ["T1", "yes", "no"]) is None
     True
     """
@@ -599,13 +601,16 @@ def join_rows(top: Sequence[str], below: Sequence[str]) -> list[str] | None:
     for name, part in zip(above, under, strict=True):
         if name and part and part != name:
             shared.setdefault(name, []).append(part)
-    alike = {tuple(parts) for parts in shared.values()}
-    spanning = len(shared) > 1 and len(alike) == 1 and all(len(set(parts)) == len(parts) > 1 for parts in alike)
+    groups = {tuple(parts) for parts in shared.values()}
+    crossed = len(shared) > 1 and len(groups) == 1
+    spanning = bool(shared) and all(len(set(parts)) == len(parts) > 1 for parts in groups)
     single = [name for name, part in zip(above, under, strict=True) if name and part in ("", name)]
-    if not spanning or not single or set(single) & set(shared):
+    if not spanning or len(single) < (1 if crossed else 2) or set(single) & set(shared):
         return None
+    parts = [*single, *(part for group in groups for part in group)]
+    alone = not crossed and len(set(parts)) == len(parts)
     return [
-        name if part in ("", name) else f"{name} / {part}" if name else part
+        name if part in ("", name) else f"{name} / {part}" if name and not alone else part
         for name, part in zip(above, under, strict=True)
     ]
 

@@ -212,6 +212,12 @@ def test_a_finding_is_the_same_in_every_way_in(name: str, way: str, tmp_path: Pa
         ("version", 1, 2),
         ("version", 1767225600, 1767225601),  # seconds since 1970, which differ in the tenth digit
         ("submitted_at", "2026-03-01", "2026-04-01"),
+        ("Date", "04.09.2026", "03.10.2026"),
+        ("Date", "3/12/2026 9:05 AM", "3/13/2026 9:05 PM"),
+        ("Date", "3/3/2026 9:05 PM", "12/12/2026 9:05 AM"),
+        ("Timestamp", "2026/03/04 9:05:00 PM GMT+1", "2026/03/04 10:05:00 PM GMT+1"),
+        ("round", "Round 9", "Round 10"),
+        ("version", "v1.9", "v1.10"),
     ],
 )
 def test_last_is_the_newest_by_the_column_that_tells_rows_apart(
@@ -230,6 +236,16 @@ def test_last_is_the_newest_by_the_column_that_tells_rows_apart(
     assert sum("the newest by" in note for note in notes) == (2 if newest_first else 0)
 
 
+def test_dates_of_which_the_day_may_be_the_month_are_asked_about(tmp_path: Path) -> None:
+    rows = [(*CLEAN[0], "3/4/2026"), (*CLEAN[0][:2], 7, "4/3/2026"), *((*row, "5/4/2026") for row in CLEAN[1:])]
+    path = written(tmp_path / "t.csv", [*HEADER, "date"], rows)
+    with pytest.raises(InputError, match="'3/4/2026', may begin with the day or the month: write 2026-03-04 first"):
+        read_reviews(path)
+    with pytest.raises(InputError, match=r"'3/4/2026', may begin with .* --accept repeated-pairs"):
+        read_reviews(path, duplicates="last")
+    assert ("Ann", "P100", 7) in content(read_reviews(path, duplicates="last", accept="repeated-pairs"))
+
+
 def test_conflicts_in_the_cells_of_scores_are_not_asked_for(tmp_path: Path) -> None:
     case = CASES["no-review-words"]
     reviews, _ = by_file(case, HEADER, tmp_path)
@@ -246,6 +262,7 @@ def test_conflicts_in_the_cells_of_scores_are_not_asked_for(tmp_path: Path) -> N
         ("declined", ("0", "1"), 18, 18),
         ("Abgelehnt", ("nein", "ja"), 18, 18),
         ("withdrawn", ("", "2026-02-03"), 18, 18),
+        ("declined_at", ("", "3/2/2026"), 18, 18),
         ("draft", ("no", "yes"), 24, 18),
         ("submitted", ("1", "0"), 24, 18),
         ("state", ("Completed", "No response"), 18, 18),
@@ -307,11 +324,57 @@ def test_initials_may_be_a_word_for_nobody(word: str) -> None:
     assert Reviews(rows, accept="placeholders").n_reviewers == len(PEOPLE)
 
 
+@pytest.mark.parametrize(("row", "papers"), [(("", "", 14), 0), (("", "", "(1-9)"), 0), (("", "Panel B", None), 1)])
+def test_rows_of_nobody_are_left_out_where_that_is_accepted(tmp_path: Path, row: tuple[Any, ...], papers: int) -> None:
+    path = written(tmp_path / "t.csv", HEADER, [*CLEAN[:5], row, *CLEAN[5:]])
+    with pytest.raises(InputError, match="--accept empty-reviewers"):
+        read_reviews(path)
+    notes: list[str] = []
+    reviews = read_reviews(path, accept="empty-reviewers", note=notes.append)
+    assert (content(reviews), reviews.n_items) == (set(CLEAN), len(PAPERS) + papers)
+    assert [bool(papers)] == ["'Panel B' counts as a paper without a review" in note for note in notes]
+
+
 def test_a_total_below_the_table_is_left_out(tmp_path: Path) -> None:
     notes: list[str] = []
     path = written(tmp_path / "t.csv", HEADER, [*CLEAN, ("Total", "24", None)])
     assert content(read_reviews(path, note=notes.append)) == set(CLEAN)
     assert any("1 row left out, which sum up others ('Total')" in note for note in notes)
+
+
+#: Tables of reviewer, paper and score, whose rows with a star sum up others.
+SUMS = {
+    "a judge called Max": "Max 1 3, Max 2 4, Max 3 2, Ann 1 5, Bob 2 4, Ann 3 3, Bob 1 4",
+    "a judge called Max, planned": "Max 1, Max 2, Max 3, Ann 1, Bob 2, Ann 3, Bob 1",
+    "a judge called SD": "SD 1 3, Ann 1 5, Ann 2 4, Bob 2 3, Ann 3 3, Bob 1 4, Bob 3 4",
+    "a column of maxima": "*Max 1 5, *Max 2 4, *Max 3 3, Ann 1 5, Bob 2 4, Ann 3 3, Bob 1 4",
+    "a mean where a paper has several": "a 1 3, b 1 4, *Average 1 3.5, b 2 5, c 2 2, *Average 2 3.5, c 3 2, d 3 4, "
+    "*Average 3 3, d 4 5",
+    "a consensus of some": "a 1 3, b 1 4, *Consensus 1 4, b 2 5, c 2 2, *Consensus 2 3, c 3 2, d 3 4, d 4 5, a 4 5",
+    "a mean that one lacks": "a P1 3, a P2 4, *a Average 3.5, b P2 2, b P3 5, *b Average 3.5, c P3 4, c P2 1",
+    "several rows": "a P1 3, b P1 4, a P2 5, b P2 2, *a Mean 4, *b Mean 3, *a Count 2, *b Count 2",
+    "more rows": "a P1 3, b P1 4, a P2 5, b P2 2, *a Mittelwert 4, *b Mittelwert 3, *a Maximum 5, *b Maximum 4, "
+    "*a Minimum 3, *b Minimum 2, *a N 2, *b N 2",
+    "a paper called Max beside means": "a Max 3, b Max 4, a P2 5, b P2 2, *a Mean 4, *b Mean 3",
+    "a total": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *Total 4 14",
+    "a total among papers": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *4 Total 14",
+    "an average of nobody": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *Average - 3.5",
+    "two rows below": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *Mean all 3.5, *Total all 14",
+    "a last paper called Max": "a P1 3, a P2 4, b P1 2, b P2 5, b Max 5",
+    "margins": "a 1 3, a 2 4, *a All 3.5, b 1 2, b 3 5, *b All 3.5, *All 1 2.5, *All 2 4, *All 3 5, *All All 3.5",
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_summaries_are_told_from_reviews(name: str) -> None:
+    rows = [row.split() for row in SUMS[name].split(", ")]
+    table = [(who.strip("*"), paper, *map(float, score)) for who, paper, *score in rows]
+    right = {row for row, (who, *_) in zip(table, rows, strict=True) if not who.startswith("*")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        reviews = Reviews(table)
+    assert {tuple(cell for cell in row if cell is not None) for row in content(reviews)} == right
+    assert set(reviews.items) == {paper for _, paper, *_ in right}
 
 
 @pytest.mark.parametrize(("scores", "noted"), [((1, 2, 3, 4), True), ((1, 2, 3, 5), False), ((2, 3, 4, 5), False)])
@@ -338,6 +401,21 @@ def test_a_decision_on_papers_is_no_state_of_reviews(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", [*HEADER, "paper status"], gone)
     with pytest.warns(ColumnWarning, match="12 rows left out, whose 'paper status' is 'Withdrawn'"):
         assert read_reviews(path).n_items == len(PAPERS) // 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "papers"),
+    [
+        ("no yes no yes no no", ["1", "3"]),  # the paper is withdrawn
+        ("no yes no no no no", ["1", "2", "3"]),  # a review is
+    ],
+)
+def test_withdrawn_papers_are_out(tmp_path: Path, flags: str, papers: list[str]) -> None:
+    rows = [("ann", "1"), ("ann", "2"), ("bob", "1"), ("bob", "2"), ("bob", "3"), ("ann", "3")]
+    table = [(*row, 1 + place, flag) for place, (row, flag) in enumerate(zip(rows, flags.split(), strict=True))]
+    path = written(tmp_path / "t.csv", [*HEADER, "withdrawn"], table)
+    with pytest.warns(ColumnWarning, match="whose 'withdrawn' is 'yes'"):
+        assert list(read_reviews(path).items) == papers
 
 
 @pytest.mark.parametrize(
@@ -369,6 +447,33 @@ def test_reviewers_named_after_their_papers_are_asked_about(spelling: str) -> No
     assert Reviews(rows, accept="positional-reviewers").n_reviewers == 24
     # Ids of both sides that count together are no such names.
     assert Reviews([(f"1{number}", f"{number}") for number in range(1, 9)]).n_reviewers == 8
+
+
+def gapped(n_papers: int, sizes: tuple[int, ...], gaps: dict[int, tuple[int, ...]]) -> list[tuple[str, str, int]]:
+    """Reviews numbered from 1 on: papers have these sizes in turn, some other numbers."""
+    seats = {paper: range(1, 1 + sizes[paper % len(sizes)]) for paper in range(n_papers)} | gaps
+    return [(f"Reviewer {k}", f"P{p}", (5 * p + 3 * k) % 7) for p, some in seats.items() for k in some]
+
+
+@pytest.mark.parametrize(
+    ("rows", "effect"),
+    [
+        (gapped(5, (3, 2, 2, 2), {4: (1, 3)}), "nearly every paper has the first of"),
+        (gapped(12, (3, 2), {7: (1, 3)}), "asked"),
+        (gapped(12, (3,), {7: (1, 3)}), "nearly every paper has the first of"),
+        # One of three stands in for another.
+        (gapped(12, (2,), {7: (1, 3)}), ""),
+        (gapped(12, (3, 2), {7: (1, 3), 5: (2, 3), 9: (3,), 10: (2,)}), ""),
+    ],
+)
+def test_numbered_reviews_may_have_a_gap(rows: list[tuple[str, str, int]], effect: str) -> None:
+    notes: list[str] = []
+    if effect == "asked":
+        with pytest.raises(InputError, match="number the reviews of nearly every paper"):
+            Reviews(rows)
+    else:
+        Reviews(pandas.DataFrame(rows, columns=HEADER), note=notes.append)
+    assert [effect in note for note in notes] == [True] * bool(effect not in ("", "asked"))
 
 
 def test_an_unknown_finding_is_refused_with_those_that_there_are():

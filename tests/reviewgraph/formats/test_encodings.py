@@ -59,6 +59,11 @@ def test_the_delimiter_is_the_one_under_which_columns_have_their_names(write):
     assert rows(read_reviews(write(f"{header}\nr\ti\t3, 4, 5\n"))) == [("r", "i", None)]
 
 
+def test_the_line_below_a_header_of_markdown_is_no_row(write):
+    text = "|reviewer|paper|score|\n|---|:--:|---|\n|r|i|3|\n"
+    assert rows(read_reviews(write(text))) == [("r", "i", 3.0)]
+
+
 def test_headers_may_hold_new_lines(write):
     header = 'Paper ID,Reviewer Email,"Q10 (Please provide an ""overall score""\n - Value)"'
     named = {"score": 'Q10 (Please provide an "overall score" - Value)'}

@@ -37,10 +37,28 @@ def test_scores_of_an_unknown_name_need_it_and_say_so(write):
         ("head,tail,overall_assessment", "i,r,1"),
         ("REFEREE,Proposal,Grade", "r,i,1"),
         ("email,reviewername,pid,mark", "r,Some One,i,1"),
+        ("Student,Email,Grader,Score", "i,s@x.org,r,1"),
+        ("Applicant ID,Email,Score", "i,r,1"),
     ],
 )
 def test_columns_are_found_by_name_and_never_by_position(write, header, cells):
     assert rows(read_reviews(write(f"{header}\n{cells}\n"))) == [("r", "i", 1.0)]
+
+
+@pytest.mark.parametrize("beside", ["question", "question_id", "Response"])
+def test_a_model_beside_what_it_was_asked_may_be_the_item_or_not(write, beside):
+    assert rows(read_reviews(write("model,judge,score\nm,a,4\n"))) == [("a", "m", 4.0)]
+    text = f"{beside},model,judge,score\nq,m,a,4\n"
+    assert f"the item may be any of the columns '{beside}', 'model'" in refused(write(text))
+    assert rows(read_reviews(write(text), columns={"item": "model"})) == [("a", "m", 4.0)]
+    assert rows(read_reviews(write(text), columns={"item": beside})) == [("a", "q", 4.0)]
+
+
+def test_a_column_of_several_reviewers_is_not_proposed_as_the_score(write):
+    notes = []
+    reviews = read_reviews(write("Proposal,Reviewers\nG1,Ann;Bob\nG2,Ann;Bob\n"), note=notes.append)
+    assert reviews.n_reviews == 4
+    assert not any("score" in note for note in notes)
 
 
 def test_two_score_columns_ask_which(write):

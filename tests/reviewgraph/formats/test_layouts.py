@@ -89,6 +89,28 @@ def test_two_header_rows_are_one(write):
         assert any("the reviewers are the columns 'Ann', 'Bob'" in note for note in notes)
 
 
+@pytest.mark.parametrize("filled", [True, False])
+def test_a_row_of_scores_below_the_header_is_part_of_it(write, filled):
+    below = ["Proposal", "Title", "Reviewer"] if filled else ["", "", ""]
+    cells = [
+        ["Proposal", "Title", "Reviewer", "Scores", "", ""],
+        [*below, "Merit", "Impact", "Overall"],
+        ["p1", "A", "ann", 4, 3, 3],
+        ["p2", "B", "ann", 2, 1, 5],
+        ["p1", "A", "bob", 3, 3, 4],
+    ]
+
+    def merge(book):
+        for area in ("A1:A2", "B1:B2", "C1:C2", "D1:F1"):
+            book["S"].merge_cells(area)
+
+    text = "\n".join(",".join(map(str, row)) for row in cells)
+    for name in (write(workbook(merge, {"S": cells}), "book.xlsx"), write(text)):
+        reviews = read_reviews(name)
+        assert rows(reviews) == WANTED
+        assert list(reviews.criteria) == ["Merit", "Impact"]
+
+
 @pytest.mark.parametrize(
     ("columns", "role"),
     [(["entry", "score"], "reviewer"), (["judge", "score"], "item"), (["Team", "Design"], "reviewer")],
@@ -103,6 +125,22 @@ def test_a_sheet_for_each_judge_or_paper(write, columns, role):
     assert notes[0] == f"book.xlsx: the {role} is the name of the sheet"
     unnamed = {f"Sheet{place}": cells for place, cells in enumerate(sheets.values(), 1)}
     assert f"name each sheet after its {role}" in refused(write(as_xlsx(unnamed), "book.xlsx"))
+
+
+def test_a_summary_beside_a_sheet_for_each_judge_is_no_judge(write):
+    cells = {"ann": [["entry", "score"], ["p1", 3], ["p2", 5]], "bob": [["entry", "score"], ["p1", 4]]}
+    more = {"Summary": [["entry", "score"], ["p1", 3.5], ["p2", 5]], "Template": [["entry", "score"], ["p1"]]}
+    found, notes = read(write(workbook(lambda book: None, cells | more), "book.xlsx"))
+    assert found == WANTED
+    assert any("except 'Summary', 'Template', left out; rename a sheet that counts" in note for note in notes)
+
+
+def test_a_list_of_papers_is_no_table_of_reviews(write):
+    cells = {
+        "Reviews": [["judge", "entry", "score"], ["ann", "p1", 3], ["ann", "p2", 5], ["bob", "p1", 4]],
+        "Entries": [["entry", "title", "email"], ["p1", "A", "a@x.org"], ["p2", "B", "b@x.org"]],
+    }
+    assert read(write(workbook(lambda book: None, cells), "book.xlsx")) == (WANTED, [])
 
 
 def test_formulas_without_values_in_columns_that_nobody_needs(write):

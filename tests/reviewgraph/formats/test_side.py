@@ -23,6 +23,27 @@ def test_items(write):
     assert side.read_items(write("submission\np1\n")) == {"p1": Item(None, "")}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "paper,title,status\n1,A,active\n2,B,Withdrawn\n3,C,\n",
+        "paper,email,withdrawn\n1,a@x.org,no\n2,b@x.org,yes\n3,c@x.org,\n",
+        "paper,Paper status\n1,submitted\n2,desk rejected\n3,submitted\n",
+    ],
+)
+def test_withdrawn_papers_of_a_list_are_no_papers(write, text):
+    notes = []
+    reviews = read_reviews(
+        write("reviewer,paper\nann,1\nbob,2\nbob,3\n"), items=write(text, "items.csv"), note=notes.append
+    )
+    assert (reviews.items, reviews.n_reviews, reviews.origin.withdrawn) == (("1", "3"), 2, ("2",))
+    assert any("items.csv: 1 paper (2) left out, whose" in note for note in notes)
+    # In a table of reviews it is the review that is withdrawn.
+    head, *rows = text.splitlines()
+    shown = "\n".join([f"{head},reviewer", *(f"{row},ann" for row in rows)])
+    assert len(side.read_items(write(shown))) == 3
+
+
 def test_reviewers(write):
     text = "email;max_load;min_load;affiliation;senior\na;5;1;X;yes\nb;;;;\n"
     assert side.read_reviewers(write(text)) == {"a": Reviewer(5, 1, "X", True), "b": Reviewer(None, None, "", False)}

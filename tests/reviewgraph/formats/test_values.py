@@ -42,7 +42,7 @@ def test_scores_refused(write, cell):
     "cell",
     [
         *("7 or 8", "6 bis 7", "6 to 7", "1 e5", "1 E 5", "7 (or 8)", "7 - or 8", "6: 7"),
-        *("6-7", "6 - 7", "7 8", "3 of 5", "3 oder\n4", "7 (oder: 8)", "4 pages 2"),
+        *("6-7", "6 - 7", "7 8", "3 oder\n4", "7 (oder: 8)", "4 pages 2"),
         *("7 or eight", "7 (or eight)", "7 to eight", "7 - bis acht", "7 ou huit", "7 point five", "7 minus"),
         *("7 half", "7 and a half", "7 - half", "7 \N{VULGAR FRACTION ONE HALF}", "7 ein halb"),
         *("7 et demi", "7 y medio"),
@@ -99,7 +99,7 @@ def read(write, cells, header="reviewer,item,score", delimiter=","):
     ("cells", "scores", "unit"),
     [
         (["8/10", "6 / 10", "", "7.5/10"], [8, 6, None, 7.5], "out of 10"),
-        (["8 out of 10", "3 von 5"], [80, 60], "percent of 5, 10"),
+        (["8 out of 10", "3 von 5", "4 of 5"], [80, 60, 80], "percent of 5, 10"),
         (["70 %", "65.5%"], [70, 65.5], "out of 100"),
         (["70%", "4/5"], [70, 80], "percent of 5, 100"),
     ],
@@ -168,6 +168,8 @@ def test_groups_of_digits_are_asked_about(write, cells, doubt):
         " 2026-03-01 16:00 ",
         "1772380800",
         "1772380800000",
+        "1.3.2026 16:00",
+        "2026/03/01 5:00:00 PM GMT+1",
     ],
 )
 def test_times_of_every_writing_are_the_same_moment(text: str) -> None:
@@ -176,6 +178,8 @@ def test_times_of_every_writing_are_the_same_moment(text: str) -> None:
     assert moment.isoformat() == "2026-03-01T16:00:00+00:00"
 
 
-@pytest.mark.parametrize("text", ["", "soon", "01/03/2026", "2026-13-01", "12", "2026-02-30", "9999-12-31T23:00-20:00"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "01/03/2026", "2026-13-01", "12", "2026-02-30", "13/14/2026", "9999-12-31T23:00-20:00"]
+)
 def test_what_is_no_date_is_none(text: str) -> None:
     assert parse_moment(text) is None
