@@ -153,7 +153,11 @@ def completed(
         first = found[1]
         near = cheap.copy()
         near[kept if best is not None else []] = True
-        assigned = unrouted(replace(problem, given=problem.given | fixed), cost, near)
+        spanned = replace(problem, given=problem.given | fixed)
+        assigned = unrouted(spanned, cost, near)
+        if assigned is None and best is None:
+            # The other pairs of some item, or reviewer, are dear.
+            assigned = unrouted(spanned, cost)
         if assigned is None:
             break
         loss = int(cost[assigned].sum()) - lowest

@@ -107,3 +107,11 @@ def test_fixed_reviews_stay_and_a_first_phase_links(monkeypatch):
     assert result.status == "feasible"
     assert set(fixed) <= set(pairs)
     assert naive.doubly_connected(pairs + phase_one, range(60))
+
+
+@pytest.mark.slow
+def test_a_skeleton_is_completed_by_dear_pairs_where_the_cheap_ones_are_too_few(monkeypatch):
+    monkeypatch.setattr(spanning, "CHEAP", 1)
+    result, linked = spanned_and_linked(monkeypatch, affinity=similar(60, 80, 2), demand=3, load=4)
+    assert result.status.reached
+    assert result.price <= linked.price + 1
