@@ -111,8 +111,11 @@ def shared_by(
         item += sorted(met)
         reviewer += [code] * len(met)
     pairs = Columns(np.array(reviewer, np.int64), np.array(item, np.int64), reviewers, items)
-    bare = [sum(not exact for exact, _ in known) for known in (of_reviewer, of_item)]
-    lacking = f"; {kind.none} of {counted(bare[0], 'reviewer')} and of {counted(bare[1], 'paper')}" if any(bare) else ""
+    bare = {"reviewer": 0, "paper": 0}
+    for noun, known in zip(bare, (of_reviewer, of_item), strict=True):
+        bare[noun] = sum(not exact for exact, _ in known)
+    without = [f"of {counted(number, noun)}" for noun, number in bare.items() if number]
+    lacking = f"; {kind.none} {' and '.join(without)}" if without else ""
     shared = counted(len(item), f"conflict by {kind.words}", f"conflicts by {kind.words}")
     whose = f"{counted(len(set(reviewer)), 'reviewer')} and the authors of {counted(len(set(item)), 'paper')}"
     warn(f"conflict_by: {shared} of {whose}{lacking}", LabelWarning)
