@@ -20,7 +20,7 @@ from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Optio
 from tests.oracles.levels import SHARED, SIZE, Flags, Masks, at_level, merged
 from tests.oracles.oracle import Oracle, Untold
 from tests.planner.assignments import naive_rules
-from tests.planner.plans.checking import InvalidPlan, verify_plan
+from tests.planner.plans.plan_cases import InvalidPlan, verify_plan
 
 Floats = npt.NDArray[np.float64]
 

@@ -22,8 +22,7 @@ from reviewgraph._verify.bounds import Case as Verified
 from reviewgraph.graph import doubly_connected_components, random_assignment
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
-from tests.planner.plans.checking import InvalidPlan, verify_plan
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.plan_cases import Case, InvalidPlan, cases, verify_plan
 from tests.planner.plans.proof import certificates
 from tests.trials import examples
 

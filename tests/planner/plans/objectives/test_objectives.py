@@ -14,8 +14,8 @@ from planner._plans.process import choose
 from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews, Search
 from reviewgraph.graph import random_assignment
-from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.objectives import naive_objectives as naive
+from tests.planner.plans.plan_cases import verify_plan
 from tests.trials import examples
 
 PRECISIONS = st.sampled_from([0.0, 1e-3, 0.5, 2.0, 50.0])
