@@ -16,8 +16,7 @@ from lsc._inference.joint import conjugate_gradients, joint
 from lsc._inference.step import WIDTH, Part, pieces_of, state_of
 from reviewgraph._base import FloatArray
 from tests.lsc.inference.simulated_tables import Simulated, table, tracks
-from tests.oracles.dense import Exact, prior_precision
-from tests.oracles.gibbs import sample
+from tests.oracles.dense import Exact, prior_precision, sample
 from tests.trials import NIGHTLY, sampled
 
 PLAIN = Population(tau_left=0.3, tau_right=0.3, g0=0.1, g1=0.2, omega=0.6, pooled=0.2, freedom=1e12, rounding=0.01)

@@ -2,25 +2,21 @@
 
 from collections.abc import Callable
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
+
+from tests.naive import PRIME, equations, rank
 
 
 def closed(covers: list[int], shared: int = 2) -> list[int]:
     """Merge item sets (bit masks) while two of them share so many items."""
     groups = list(covers)
-    merged = True
-    while merged:
-        merged = False
-        for a in range(len(groups)):
-            for b in range(a):
-                if (groups[a] & groups[b]).bit_count() >= shared:
-                    groups[b] |= groups.pop(a)
-                    merged = True
-                    break
-            if merged:
-                break
-    return groups
+    while True:
+        pairs = combinations(range(len(groups)), 2)
+        near = next(((a, b) for a, b in pairs if (groups[a] & groups[b]).bit_count() >= shared), None)
+        if near is None:
+            return groups
+        groups[near[0]] |= groups.pop(near[1])
 
 
 def is_double(covers: list[int], n_items: int) -> bool:
@@ -34,44 +30,12 @@ def is_connected(covers: list[int], n_items: int) -> bool:
 
 def is_recoverable(covers: list[int], n_items: int) -> bool:
     """Rank of the equations z_i = s_j x_i + t_j at random qualities, over a prime field."""
-    prime = 2_147_483_647
-    live = [cover for cover in covers if cover.bit_count() >= 2]
-    union = 0
-    for cover in covers:
-        union |= cover
-    if union != (1 << n_items) - 1:
+    rows = [members(cover) for cover in covers]
+    live = sum(len(row) >= 2 for row in rows)
+    if {*chain(*rows)} != {*range(n_items)}:
         return False
-    if n_items < 2:
-        return True
-    if not live:
-        return False
-    rows = []
-    for j, cover in enumerate(live):
-        for i in range(n_items):
-            if cover >> i & 1:
-                row = [0] * (n_items + 2 * len(live))
-                row[i] = prime - 1
-                row[n_items + 2 * j] = pow(48271, 7 * i + 3, prime)
-                row[n_items + 2 * j + 1] = 1
-                rows.append(row)
-    return n_items + 2 * len(live) - 2 == _rank(rows, prime)
-
-
-def _rank(rows: list[list[int]], prime: int) -> int:
-    rank, width = 0, len(rows[0])
-    for column in range(width):
-        pivot = next((r for r in range(rank, len(rows)) if rows[r][column] % prime), None)
-        if pivot is None:
-            continue
-        rows[rank], rows[pivot] = rows[pivot], rows[rank]
-        inverse = pow(rows[rank][column], -1, prime)
-        rows[rank] = [value * inverse % prime for value in rows[rank]]
-        for r in range(rank + 1, len(rows)):
-            factor = rows[r][column]
-            if factor:
-                rows[r] = [(x - factor * y) % prime for x, y in zip(rows[r], rows[rank], strict=True)]
-        rank += 1
-    return rank
+    quality = [pow(48271, 7 * i + 3, PRIME) for i in range(n_items)]
+    return n_items < 2 or (live > 0 and n_items + 2 * live - 2 == rank(equations(rows, quality)))
 
 
 def survives_reviewer(covers: list[int], n_items: int) -> bool:

@@ -7,7 +7,8 @@ import pytest
 from planner._assign.core import missing_without, missing_without_reviews
 from reviewgraph._base import Clock
 from tests.looks import Looks
-from tests.planner.assignments.cases import components, core_of, covers_of, problem_of, random_case
+from tests.planner.assignments.cases import core_of, covers_of, problem_of, random_case
+from tests.planner.assignments.naive_assignment import components
 from tests.trials import trials
 
 
