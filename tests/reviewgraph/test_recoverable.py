@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews
-from reviewgraph.graph import doubly_connected_components, recoverability, structure_of
-from reviewgraph.graph.levels import ALL, LEVELS
+from reviewgraph.graph import doubly_connected_components, recoverability
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
 from tests.trials import examples
@@ -65,12 +64,3 @@ def test_small_tables() -> None:
     assert singles.block_covers == ()
     missing = recoverability(Reviews([("a", "p"), ("a", "q")], items=["r"]))
     assert missing.degrees_of_freedom == 1
-
-
-@given(tables())
-def test_a_level_implies_those_after_it(table: tuple[Rows, int]) -> None:
-    structure = structure_of(to_reviews(*table))
-    held = [level.holds(structure) for level in ALL]
-    assert held == sorted(held)
-    named = held[len(ALL) - len(LEVELS) :]
-    assert structure.level == next((level.name for level, holds in zip(LEVELS, named, strict=True) if holds), None)

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from tests.planner.plans.plan_cases import Case, InvalidPlan, cases, verify_plan
 from tests.planner.plans.proof import certificates
 from tests.trials import examples
 
-ROOT = Path(__file__).parents[3]
 NONE: dict[str, Any] = {"added": (), "pairs": np.empty((0, 2), np.int64), "merges": np.empty((0, 4), np.int64)}
 
 

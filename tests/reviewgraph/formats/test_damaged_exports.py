@@ -1,4 +1,4 @@
-"""What is wrong with an export is said where it is wrong."""
+"""What is wrong with an export is said where it is wrong; of a damaged one no score is another."""
 
 import datetime
 import io
