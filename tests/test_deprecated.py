@@ -1,4 +1,4 @@
-"""Old names work for a release, say what they are called now, and are in no list of names."""
+"""Old names work for a release, say what they are called now, and are in no list; one name for one thing."""
 
 import importlib
 import inspect

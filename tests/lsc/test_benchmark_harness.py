@@ -1,4 +1,4 @@
-"""The harness of the benchmarks: measures and thinning against plain loops, and that runs survive being killed."""
+"""The harness of the benchmarks: measures and thinning against plain loops, killed runs, and the table of rows."""
 
 from itertools import permutations
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The posterior as an object: what it promises of every table, on small ones."""
+"""The posterior as an object: what it and its predictions promise of every table, on small ones."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""CP-SAT and Ctrl-C."""
+"""CP-SAT and Ctrl-C, and solvers of others, held to a tiny problem that one release of HiGHS gets wrong."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""The reference implementation of the closure, held to the loop of the paper; and the kernels, held to it."""
+"""The closure by the reference, held to the loop of the paper; the kernels and components, held to it."""
 
 from pathlib import Path
 

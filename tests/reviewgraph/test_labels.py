@@ -1,4 +1,4 @@
-"""Labels, codes and the natural order."""
+"""Labels, codes, rows as they come, and the natural order."""
 
 from typing import Any
 

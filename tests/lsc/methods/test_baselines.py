@@ -1,4 +1,4 @@
-"""Baselines against dense linear algebra, brute force and what they must leave unchanged."""
+"""Baselines and the quadratic programme against dense linear algebra, brute force and the programme as written."""
 
 import cvxpy as cp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Generators: shapes of scoring functions, where noise enters, determinism, and the command."""
+"""Generators: shapes of scoring functions, where noise enters, determinism, made-up conferences, and the command."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The fast solver and the general one against each other and against certificates, over all classes and mixtures."""
+"""The fast solver and the general one against certificates and each other, and which of several best fits it is."""
 
 import numpy as np
 import pytest

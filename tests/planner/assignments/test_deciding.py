@@ -1,4 +1,4 @@
-"""Tiny markets against all their assignments: a level is missed only where none reaches it, whatever the labels."""
+"""Tiny markets against all their assignments: levels, and demands where capacity is short, are missed if they must."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a command reads is never what it writes, and a failure of the program is no missed level."""
+"""What a command reads is never what it writes; a failure of the program, or a planner of others, is one message."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Expected errors: against dense matrices, against simulation, and what they may never do."""
+"""Expected errors and outlooks: against dense matrices, against simulation, and what they may never do."""
 
 from __future__ import annotations
 

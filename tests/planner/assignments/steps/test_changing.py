@@ -1,4 +1,4 @@
-"""Pairs forced in the programme: what changes, what is freed, and that rules hold throughout."""
+"""Pairs forced in the programme: what changes, how little, what is freed, and that rules hold throughout."""
 
 import numpy as np
 import pytest

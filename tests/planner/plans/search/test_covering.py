@@ -1,4 +1,4 @@
-"""Reviews that items are short of, where not all allowed pairs can be listed, and cuts of the integer programme."""
+"""Reviews that items are short of, greedy searches, even loads, and cuts of the integer programme."""
 
 from itertools import combinations
 from math import comb

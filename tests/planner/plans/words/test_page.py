@@ -1,4 +1,4 @@
-"""The page of a plan has the numbers of the plan."""
+"""The page of a plan has the numbers of the plan, and words for what each review does."""
 
 from dataclasses import replace
 
