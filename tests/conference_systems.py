@@ -68,7 +68,9 @@ class Conference:
         raise NotImplementedError
 
     def take(self, upload: bytes) -> None:
-        raise NotImplementedError
+        """Enter the rows of a plan."""
+        for row in rows_of(upload):
+            self.add(row["reviewer"], row["item"])
 
     def add(self, reviewer: str, paper: str) -> None:
         """Make a review; whom or what the system does not know, and conflicts, it refuses."""
@@ -212,10 +214,6 @@ class EasyChair(Conference):
         download = {name: as_csv(EASYCHAIR[name].split(","), rows) for name, rows in tables.items()}
         return {"data.zip": as_zip(download)}
 
-    def take(self, upload: bytes) -> None:
-        for row in rows_of(upload):
-            self.add(row["reviewer"], row["item"])
-
 
 class START(Conference):
     def files(self) -> Mapping[str, bytes]:
@@ -286,10 +284,6 @@ class Spreadsheet(Conference):
             "conflicts.csv": as_csv(["Paper", "E-mail"], conflicts),
         }
 
-    def take(self, upload: bytes) -> None:
-        for row in rows_of(upload):
-            self.add(row["reviewer"], row["item"])
-
 
 class GraderColumns(Spreadsheet):
     """One row a paper and a column for each grader, without what is planned; the plan is a table beside it."""
@@ -337,10 +331,6 @@ class Gradebook(Conference):
             "gradebook.xlsx": as_xlsx({"Grades": [head, *padded]}),
             "conflicts.csv": as_csv(["Student", "Grader"], [[paper, who] for who, paper in barred()]),
         }
-
-    def take(self, upload: bytes) -> None:
-        for row in rows_of(upload):
-            self.add(row["reviewer"], row["item"])
 
 
 class Form(Gradebook):

@@ -79,10 +79,7 @@ def export(conference: Conference) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("system", "scored", "commands"), JOURNEYS)
 def test_three_commands_lead_from_an_export_to_the_level(
-    system: Callable[..., Conference],
-    scored: bool,
-    commands: list[str],
-    folder: Path,
+    system: Callable[..., Conference], scored: bool, commands: list[str], folder: Path
 ) -> None:
     conference = system(scored=scored)
     before = dict(conference.reviews)

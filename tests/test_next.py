@@ -62,13 +62,13 @@ SMALL = {
 OF_ANYBODY = (("check",), ("plan",), ("calibrate",), ("calibrate", "--select", "1"))
 
 
-def follow(words: tuple[str, ...]) -> int:
-    """Run a command and what it and its successors propose; return how many proposals ran."""
+def follow(words: tuple[str, ...], steps: int = STEPS, left_out: str = "") -> int:
+    """Run a command and what it and its successors propose, but for one command; return how many proposals ran."""
     done = run(*words)
     assert done.exit_code in (0, 1), (words, done.output)
     ran = 0
-    for _ in range(STEPS):
-        proposals = all_offered(done.stdout)
+    for _ in range(steps):
+        proposals = [proposal for proposal in all_offered(done.stdout) if proposal[0] != left_out]
         for proposal in proposals:
             command, output = proposal, None
             if ">" in proposal:
@@ -76,7 +76,8 @@ def follow(words: tuple[str, ...]) -> int:
             done = run(*command)
             # Status 1: a level or a selection is missed, which the page says in its first line.
             assert done.exit_code in (0, 1), (words, command, done.output)
-            assert done.exit_code == 0 or done.stdout.split()[0].isupper(), (command, done.output)
+            first = done.stdout.lstrip("0123456789, ").split()[0]
+            assert done.exit_code == 0 or first.isupper(), (command, done.output)
             if output:
                 Path(output).write_text(done.stdout, encoding="utf-8")
             ran += 1
@@ -122,11 +123,7 @@ TRACKS = "item,reviewer\n" + "".join(f"p{i},r{j}\n" for i in range(8) for j in r
         (),
         ("--reviewers", "people.csv", "--bids", "bids.csv"),
         ("--bids", "bids.csv", "-o", "assigned.csv", "--html", "report.html", "--quiet"),
-        ("--reviewers", "people.csv", "--demand", "5"),
-        ("--reviewers", "people.csv", "--demand", "5", "--best-effort", "-o", "assigned.csv"),
-        ("--reviewers", "people.csv", "--demand", "2", "--conflicts", "tracks.csv"),
         ("--reviewers", "people.csv", "--demand", "2", "--conflicts", "tracks.csv", "--best-effort"),
-        ("--reviewers", "people.csv", "--demand", "5", "--max-probability", "0.5"),
         ("--reviewers", "people.csv", "--demand", "1", "--target", "survives-reviewer"),
         ("--reviewers", "people.csv", "--to", "mail", "-o", "letters.csv"),
     ],
@@ -140,7 +137,7 @@ def test_what_is_proposed_for_small_assignments_runs(options: tuple[str, ...], f
         assert "--reviewers: expected a file of all reviewers, or of their preferences" in refused.stderr
         return
     proposed = follow(("assign", "--items", "papers.csv", *options))
-    assert proposed or "--quiet" in options or "--max-probability" in options
+    assert proposed or "--quiet" in options
 
 
 @pytest.mark.slow

@@ -32,27 +32,15 @@ def write_parts(folder, reviews):
     return parts
 
 
-def here(reviews, job):
-    """Return components, qualities or the line in memory, and seconds."""
+def done(table, job):
+    """Return components, qualities or the line of a table in memory or on a cluster, and seconds."""
     from lsc import calibrate, posterior
+    from reviewgraph import Reviews, check
     from reviewgraph.graph import connected_components
 
     begun = time.perf_counter()
     if job == "check":
-        found = len(connected_components(reviews))
-    else:
-        found = (calibrate(reviews) if job == "lines" else posterior(reviews)).quality
-    return found, time.perf_counter() - begun
-
-
-def on_cluster(table, job):
-    """Return the same on a cluster, and seconds."""
-    from lsc import calibrate, posterior
-    from reviewgraph import check
-
-    begun = time.perf_counter()
-    if job == "check":
-        found = check(table).pieces
+        found = len(connected_components(table)) if isinstance(table, Reviews) else check(table).pieces
     else:
         found = (calibrate(table) if job == "lines" else posterior(table)).quality
     return found, time.perf_counter() - begun
@@ -67,7 +55,7 @@ def apart(found, whole):
 
 def line(client, table, partitions, job, whole):
     """Do one job on a cluster and return what is printed about it."""
-    found, seconds = on_cluster(table, job)
+    found, seconds = done(table, job)
     peaks = sorted(client.run(peak).values())
     words = f"{seconds:7.1f} s, peaks of workers {peaks[0]:.2f} to {peaks[-1]:.2f} GB; {apart(found, whole)}"
     return f"{job:10} {partitions} partitions, {len(peaks)} workers: {words}"
@@ -90,7 +78,7 @@ def main():
         parts = write_parts(folder, given.reviews)
         reviews = in_memory(folder / "whole.parquet")
         for job in given.jobs.split(","):
-            whole[job], seconds = here(reviews, job)
+            whole[job], seconds = done(reviews, job)
             print(f"{job:10} in memory {seconds:8.1f} s, peak {peak():.2f} GB", flush=True)
         for partitions, job in itertools.product(map(int, given.partitions.split(",")), whole):
             quiet = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}

@@ -22,7 +22,7 @@ from reviewgraph import Search
 from reviewgraph.graph import random_assignment
 from tests.benchmarks.harness.tables import write_files
 from tests.benchmarks.rows import COMMAND
-from tests.planner.plans.checking import verify_plan
+from tests.planner.plans.plan_cases import verify_plan
 
 #: Papers, reviewers and papers of each.
 FEW = [(N, M, k) for N in (50, 100, 200) for M in (N // 3, 2 * N // 3, N) for k in (3, 4, 5)]

@@ -1,4 +1,4 @@
-"""The harness of the benchmarks: measures and thinning against plain loops, and that runs survive being killed."""
+"""The harness of the benchmarks: measures and thinning against plain loops, killed runs, and the table of rows."""
 
 from itertools import permutations
 from pathlib import Path
@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from lsc import baselines
-from tests.benchmarks import panels
+from tests.benchmarks import page, panels
 from tests.benchmarks.harness import measures, storing
 from tests.benchmarks.panels import Results, Scores, over_tables, sizes, thin
+from tests.benchmarks.rows import MISSED, ROWS
 
 
 def test_wrong_selections_are_the_mean_over_all_orders_of_ties() -> None:
@@ -89,3 +90,37 @@ def test_panels_runs_resumes_and_names_what_failed(
     results = Results(storing.records(tmp_path / "panels.jsonl"))
     of_draws = results.differences("posterior", "average", "spearman")
     assert over_tables(of_draws).mean == pytest.approx(of_draws["made", 3].mean)
+
+
+LINEAR = {"cold": 2.0, "warm": 0.5, "anchor": 5.0, "rival": "another", "peak": 0.25, "words": "optimal"}
+
+
+def test_the_report_has_every_row_with_its_goal() -> None:
+    text = page.REPORT.read_text("utf-8")
+    assert all(f"| {row.work} | {row.goal} |" in text for row in ROWS.values())
+    assert all(text.count(mark) == 1 for mark in page.MARKS)
+
+
+def test_a_row_has_cold_warm_and_rival_apart_and_no_figure_if_it_was_not_run() -> None:
+    assert page.line(ROWS["linear"], LINEAR) == (
+        "| LSC linear, 1,000 papers, 1,000 reviewers, 5 each | 500 x | 2 s | 0.5 s | 5 s (another) | 10 x | 0.25 GB "
+        "| **missed** | optimal |"
+    )
+    cells = page.line(ROWS["assign"], None).split("|")[3:]
+    assert [cell.strip() for cell in cells if cell.strip()] == ["not run"]
+
+
+@pytest.mark.parametrize(
+    ("name", "figures", "holds"),
+    [
+        ("convex", {"warm": 1.0, "anchor": 99.0}, False),
+        ("convex", {"warm": 1.0, "anchor": 100.0}, True),
+        ("levels", {"cold": 3.0, "warm": 0.9, "peak": 1.0}, True),
+        ("power-law", {"cold": 9.0, "warm": 8.0, "peak": 4.5}, False),
+        ("plan", {"cold": 29.0, "gap": 0.06}, False),
+        ("plan-200", {"share": 0.6}, True),
+        ("assign", {"cold": 170.0, "loss": 1.2}, False),
+    ],
+)
+def test_goals_hold_in_all_they_ask_for(name: str, figures: dict[str, float], holds: bool) -> None:
+    assert ROWS[name].verdict(figures) == ("reached" if holds else MISSED)

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from lsc.commands.calibrate import Outcome
-from reviewgraph.cli import main
+from tests.pages import run
 from tests.reviewgraph.report.browsing import opened
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
@@ -52,7 +51,7 @@ def report(*options: str) -> tuple[str, str]:
 
 
 def made(*options: str) -> tuple[str, str]:
-    result = CliRunner().invoke(main, ["calibrate", "r.csv", "--html", "out.html", *options], catch_exceptions=False)
+    result = run("calibrate", "r.csv", "--html", "out.html", *options)
     assert result.exit_code in (0, 1), result.output
     return Path("out.html").read_text(encoding="utf-8"), result.stdout
 

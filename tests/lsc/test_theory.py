@@ -5,7 +5,9 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
+import lsc
 from lsc.seriation import seriate
+from lsc.simulation import simulate
 from reviewgraph import Reviews
 from reviewgraph.graph import doubly_connected_components, review_multigraph
 from tests.trials import sampled
@@ -72,3 +74,16 @@ def test_seriation_of_pairs_is_minimum_feedback_arc_set(seed: int) -> None:
     rows = [(j, item, float(score)) for j, arc in enumerate(arcs) for score, item in enumerate(arc)]
     found = seriate(Reviews(rows, items=range(5)), seed=0)
     assert found.objective == pytest.approx(least / 2.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.5, 1.0])
+def test_nine_in_ten_intervals_cover_nine_in_ten(noise: float) -> None:
+    apart = []
+    for seed in range(3):
+        drawn = simulate(n_items=300, n_reviewers=300, load=5, noise=noise, seed=seed)
+        found = lsc.calibrate(drawn.reviews, "linear")
+        known = np.isfinite(found.standard_error)
+        straight = np.polynomial.Polynomial.fit(drawn.truth[known], found.quality[known], 1)
+        apart.append((found.quality - straight(drawn.truth))[known] / found.standard_error[known])
+    assert 0.86 <= (np.abs(np.concatenate(apart)) < 1.645).mean() <= 0.94

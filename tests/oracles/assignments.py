@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from planner import AtMost, assign
 from reviewgraph import Search
-from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Pair
 from tests.oracles.levels import Flags, Masks, at_level
-from tests.oracles.oracle import Oracle, Untold
+from tests.oracles.oracle import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Oracle, Pair, Untold, draw_rules
 from tests.planner.assignments import naive_rules
 
 Floats = npt.NDArray[np.float64]
@@ -82,7 +81,7 @@ def any_market(rng: np.random.Generator) -> Options:
         asked["fixed"] = some(0.08)
     if rng.random() < 0.15:
         asked["phase_one"] = _first_phase(rng, asked)
-    _rules(rng, asked)
+    draw_rules(rng, asked, reviewers, ruled=0.35, housed=0.8)
     _authors(rng, asked)
     if rng.random() < 0.25:
         _lottery(rng, asked)
@@ -110,22 +109,6 @@ def _first_phase(rng: np.random.Generator, asked: Options) -> list[Pair]:
     items = [*asked["items"], *(["left"] if left_behind else [])]
     fixed = asked.get("fixed", ())
     return [(r, p) for r in reviewers for p in items if rng.random() < 0.15 and (r, p) not in fixed]
-
-
-def _rules(rng: np.random.Generator, asked: Options) -> None:
-    if rng.random() < 0.35:
-        attributes = naive_rules.random_attributes(rng, asked["reviewers"])
-        asked["attributes"] = attributes
-        if rng.random() < 0.6:
-            asked["rules"] = naive_rules.random_rules(rng, attributes)
-        else:
-            asked["item_attributes"] = naive_rules.random_papers(rng, asked["items"])
-            asked["rules"] = naive_rules.random_rules_of_papers(rng)
-    else:
-        if rng.random() < 0.2:
-            asked["institutions"] = {r: f"u{rng.integers(3)}" for r in asked["reviewers"] if rng.random() < 0.8}
-        if rng.random() < 0.15:
-            asked["senior"] = [r for r in asked["reviewers"] if rng.random() < 0.5] or asked["reviewers"][:1]
 
 
 def _authors(rng: np.random.Generator, asked: Options) -> None:

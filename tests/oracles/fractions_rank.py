@@ -27,11 +27,6 @@ def reduced(rows: Sequence[Sequence[int | Fraction]]) -> tuple[Matrix, list[int]
     return done, pivots
 
 
-def product(one: Sequence[Fraction], two: Sequence[Fraction]) -> Fraction:
-    """Return the inner product of two vectors."""
-    return sum((a * b for a, b in zip(one, two, strict=True) if a and b), Fraction(0))
-
-
 def rank(rows: Sequence[Sequence[int | Fraction]]) -> int:
     """Return the rank of a matrix."""
     return len(reduced(rows)[1])

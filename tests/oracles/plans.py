@@ -16,11 +16,10 @@ import numpy.typing as npt
 import planner
 from planner import AtLeast, AtMost
 from reviewgraph import Reviews, Search
-from tests.oracles.asked import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Pair
 from tests.oracles.levels import SHARED, SIZE, Flags, Masks, at_level, merged
-from tests.oracles.oracle import Oracle, Untold
+from tests.oracles.oracle import MOST_SECONDS, ROUNDING, TIME_LIMIT, Asked, Options, Oracle, Pair, Untold, draw_rules
 from tests.planner.assignments import naive_rules
-from tests.planner.plans.checking import InvalidPlan, verify_plan
+from tests.planner.plans.plan_cases import InvalidPlan, verify_plan
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,7 +77,7 @@ def any_table(rng: np.random.Generator) -> Options:
     if rng.random() < 0.3:
         asked["min_reviews"] = int(rng.integers(1, 4))
     _prices(rng, asked, pairs)
-    _rules(rng, asked, reviewers)
+    draw_rules(rng, asked, reviewers, ruled=0.25, housed=0.7)
     if rng.random() < 0.15:
         asked["n"] = int(rng.integers(0, 6))
     if rng.random() < 0.15:
@@ -96,23 +95,6 @@ def _prices(rng: np.random.Generator, asked: Options, pairs: list[Pair]) -> None
         asked["affinity"] = {pair: float(rng.integers(0, levels + 1)) / levels for pair in pairs if rng.random() < 0.8}
         if rng.random() < 0.25:
             asked["min_affinity"] = float(rng.choice([0.3, 0.5]))
-
-
-def _rules(rng: np.random.Generator, asked: Options, reviewers: list[str]) -> None:
-    if rng.random() < 0.25:
-        attributes = naive_rules.random_attributes(rng, reviewers)
-        asked["attributes"] = attributes
-        if rng.random() < 0.6:
-            rules = naive_rules.random_rules(rng, attributes)
-        else:
-            asked["item_attributes"] = naive_rules.random_papers(rng, asked["items"])
-            rules = naive_rules.random_rules_of_papers(rng)
-        asked["rules"] = [rule for rule in rules if isinstance(rule, AtMost | AtLeast)]
-    else:
-        if rng.random() < 0.2:
-            asked["institutions"] = {r: f"u{rng.integers(3)}" for r in reviewers if rng.random() < 0.7}
-        if rng.random() < 0.15:
-            asked["senior"] = [r for r in reviewers if rng.random() < 0.5] or reviewers[:1]
 
 
 # Every plan.

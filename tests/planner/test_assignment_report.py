@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from reviewgraph.cli import main
+from tests.pages import run
 from tests.reviewgraph.report.browsing import expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 
@@ -46,7 +45,7 @@ def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def assign(*options: str) -> tuple[str, str]:
     """Return the report and what is printed."""
     files = ("--items", "papers.csv", "--reviewers", "people.csv", "--affinity", "affinity.csv")
-    done = CliRunner().invoke(main, ["assign", *files, *options, "--html", "out.html"], catch_exceptions=False)
+    done = run("assign", *files, *options, "--html", "out.html")
     assert done.exit_code in (0, 1), done.output
     return Path("out.html").read_text(encoding="utf-8"), done.stdout
 

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import planner
 from reviewgraph import Reviews, Search
-from reviewgraph.cli import main
 from reviewgraph.graph import structure_of
 from reviewgraph.report import Codes, map_of
+from tests.pages import run
 from tests.reviewgraph.report.browsing import expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
-from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
+from tests.reviewgraph.report.test_check_report import SCRIPT, report, rows, write
 from tests.trials import sampled
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -46,9 +45,7 @@ def folder(folder: Path) -> Path:
 
 
 def plan(*options: str) -> tuple[str, str]:
-    result = CliRunner().invoke(main, ["plan", "r.csv", "--html", "out.html", *options], catch_exceptions=False)
-    assert result.exit_code in (0, 1), result.output
-    return Path("out.html").read_text(encoding="utf-8"), result.stdout
+    return report(*options, command="plan")
 
 
 def cells(html: str) -> dict[str, list[Any]]:
@@ -176,7 +173,7 @@ ROUND = ("--for", "decision", "--select", "4", "--max-reviews", "12", "--rounds"
 
 def test_the_report_of_a_round_shows_what_is_expected_asked_and_held_back() -> None:
     html, printed = plan(*ROUND)
-    answer = json.loads(CliRunner().invoke(main, ["plan", "r.csv", *ROUND, "--json"]).stdout)["rounds"]
+    answer = json.loads(run("plan", "r.csv", *ROUND, "--json").stdout)["rounds"]
     after = answer["after"]
     text = Page(html).text
     page = " ".join(printed.split())
@@ -196,8 +193,7 @@ def test_loads_are_alike_only_if_those_of_all_invited_are(folder: Path) -> None:
     chain = "".join(f"r{k},p{k}\nr{k},p{k + 1}\n" for k in range(15))
     Path("r.csv").write_text(f"reviewer,paper\n{chain}zed,p0\n")
     Path("fixed.csv").write_text("reviewer,paper\nzed,p9\n")
-    words = ["plan", "r.csv", "--fixed", "fixed.csv", "--verbose", "reviewers"]
-    page = CliRunner().invoke(main, words, catch_exceptions=False).stdout
+    page = run("plan", "r.csv", "--fixed", "fixed.csv", "--verbose", "reviewers").stdout
     extra = re.findall(r"^(\w+) +1  p\d+ +(\d) +\d$", page, re.MULTILINE)
     assert len(extra) > 12
     assert ("zed", "1") in extra

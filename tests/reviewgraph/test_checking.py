@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews, check
+from reviewgraph.graph.levels import ALL
 from tests.strategies import Rows, fano, tables, to_reviews
 
 ORDER = [None, "connected", "recoverable", "double"]
@@ -14,6 +15,8 @@ ORDER = [None, "connected", "recoverable", "double"]
 def test_levels_imply_those_below_and_the_page_is_written(table: tuple[Rows, int]) -> None:
     report = check(to_reviews(*table))
     assert [level for level in ORDER[1:] if report.reaches(level)] == ORDER[1 : 1 + ORDER.index(report.level)]
+    held = [level.holds(report.structure) for level in ALL]
+    assert held == sorted(held)
     assert str(report.summary()).strip()
     assert report.summary().text("all")
     found = report.to_dict()

@@ -16,7 +16,7 @@ from reviewgraph import InputError, Reviews, Rules, check
 from reviewgraph.graph.check import HEEDED as CHECKED
 from reviewgraph.io import PlanRules
 from tests.bad_arguments import BAD
-from tests.planner.plans.checking import InvalidPlan, verify_plan
+from tests.planner.plans.plan_cases import InvalidPlan, verify_plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::reviewgraph._base.errors.LabelWarning")
 

@@ -1,5 +1,6 @@
 """Selections, and lotteries."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -132,19 +133,9 @@ def test_a_draw_moves_by_few_papers_when_one_probability_moves_a_little() -> Non
     assert max(moved) <= 6
 
 
-def selection(chance: list[float], n: int, by_average: list[int], comparable: list[bool] | None = None) -> Selection:
-    size = len(chance)
-    known = np.array(comparable if comparable is not None else [True] * size)
-    return Selection(
-        tuple(f"p{i}" for i in range(size)), n, 0.1, np.arange(n), np.array(by_average, np.int64), np.array(chance),
-        np.arange(size), known,
-    )  # fmt: skip
-
-
 def test_a_paper_that_no_review_connects_is_never_in_without_discussion() -> None:
-    found = selection([0.99, 0.95, 0.06], 2, [0, 1], comparable=[True, False, True])
-    assert found.certain == ["p0"]
-    assert found.discuss == ["p1"]
+    found = replace(selection_of(np.array([0.99, 0.95, 0.06]), 2, 0.1), comparable=np.array([True, False, True]))
+    assert (found.certain, found.discuss) == ([0], [1])
 
 
 #: Scores of which the most probable paper, p1, is not that of highest quality, p2.

@@ -1,7 +1,5 @@
 """Small assignments under change, and reference implementations of the kernels on them."""
 
-from itertools import combinations
-
 import numpy as np
 
 from planner._assign.assignment import Assignment
@@ -96,16 +94,6 @@ def similar(n_items, n_reviewers, seed):
     """Similarities of a few topics, with noise, as real ones have."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n_reviewers, 6)) @ rng.normal(size=(6, n_items)) + rng.normal(size=(n_reviewers, n_items))
-
-
-def components(covers, shared):
-    """Items of each component, by merging two that share enough until there are none."""
-    parts = [set(cover) for cover in covers if cover]
-    while True:
-        near = next((pair for pair in combinations(parts, 2) if len(pair[0] & pair[1]) >= shared), None)
-        if near is None:
-            return parts
-        parts = [part for part in parts if part is not near[0] and part is not near[1]] + [near[0] | near[1]]
 
 
 def told(assignment: Assignment) -> str:

@@ -5,35 +5,27 @@ from itertools import combinations
 import numpy as np
 
 
-def doubly_connected(pairs, items) -> bool:
-    """Whether one component covers all items: merge covers that share two items, by brute force."""
+def components(covers, shared):
+    """Items of each component, by merging two that share enough until there are none."""
+    parts = [set(cover) for cover in covers if cover]
+    while True:
+        near = next((pair for pair in combinations(parts, 2) if len(pair[0] & pair[1]) >= shared), None)
+        if near is None:
+            return parts
+        parts = [part for part in parts if part is not near[0] and part is not near[1]] + [near[0] | near[1]]
+
+
+def doubly_connected(pairs, items, shared=2) -> bool:
+    """Whether one component covers all items."""
     covers = {}
     for reviewer, item in pairs:
         covers.setdefault(reviewer, set()).add(item)
-    parts = list(covers.values())
-    merged = True
-    while merged:
-        merged = False
-        for left, right in combinations(range(len(parts)), 2):
-            if len(parts[left] & parts[right]) >= 2:
-                parts[left] = parts[left] | parts.pop(right)
-                merged = True
-                break
-    return any(set(items) <= part for part in parts)
+    return any(set(items) <= part for part in components(covers.values(), shared))
 
 
 def connected(pairs, items) -> bool:
-    """Whether the reviewer-item graph joins all items."""
-    todo = [next(iter(items))]
-    seen, reached = set(todo), set()
-    while todo:
-        item = todo.pop()
-        for reviewer in {r for r, i in pairs if i == item} - reached:
-            reached.add(reviewer)
-            fresh = {i for r, i in pairs if r == reviewer} - seen
-            seen |= fresh
-            todo += fresh
-    return set(items) <= seen
+    """Whether the reviewer-item graph joins all items; one alone needs no review for it."""
+    return len(items) < 2 or doubly_connected(pairs, items, shared=1)
 
 
 def violations(

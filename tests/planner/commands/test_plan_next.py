@@ -4,11 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from reviewgraph.cli import main
-from tests.pages import all_offered
-from tests.test_next import KIT, SCORED, SMALL, STARTED
+from tests.pages import run
+from tests.test_next import KIT, SCORED, SMALL, STARTED, follow
 from tests.trials import NIGHTLY, sampled
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -36,40 +34,18 @@ FIRST_PHASE = "--for decision --select 20% --match 3"
 LINES = 24
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), env={"COLUMNS": "80"})
-
-
-def follow(words: tuple[str, ...]) -> int:
-    """Run a plan, then the plans and checks that it and those proposed; return how many ran."""
-    done = run(*words)
-    assert done.exit_code in (0, 1), (words, done.output)
-    ran = 0
-    for _ in range(2):
-        for *command, last in all_offered(done.stdout):
-            if command[0] == "calibrate":  # has tests of its own
-                continue
-            kept = ">" in command
-            done = run(*command[: command.index(">")]) if kept else run(*command, last)
-            # Status 1: a level is missed, which the first line says.
-            assert done.exit_code in (0, 1), (words, command, done.output)
-            if kept:
-                Path(last).write_text(done.stdout, encoding="utf-8")
-            ran += 1
-    return ran
-
-
 @pytest.mark.parametrize("version", sampled(["3.4", "3.2"]))
 @pytest.mark.parametrize(("stage", "files"), [("stage1", STARTED), ("stage2", SCORED)], ids=["stage1", "stage2"])
 def test_of_chairs(
     stage: str, files: tuple[str, ...], version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     asked = (*PLANS[:4], FIRST_PHASE) if files is STARTED else OF_SCORES
     for place, options in enumerate(asked if NIGHTLY else asked[:3]):
         shutil.copytree(KIT / version / stage, tmp_path / str(place))
         monkeypatch.chdir(tmp_path / str(place))
         words = ("plan", *files, *options.split())
-        assert follow(words)
+        assert follow(words, 2, "calibrate")
         page = run(*words).stdout.splitlines()
         assert len(page) <= LINES, options
         assert max(map(len, page)) <= 80
@@ -80,7 +56,7 @@ def test_of_chairs(
 @pytest.mark.parametrize("name", SMALL)
 def test_of_small_tables(name: str, options: str, folder: Path) -> None:
     Path("my table.csv").write_text(SMALL[name])
-    follow(("plan", "my table.csv", *options.split()))
+    follow(("plan", "my table.csv", *options.split()), 2, "calibrate")
 
 
 def test_conflicts_and_committee_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

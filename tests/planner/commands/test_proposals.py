@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.pages import CHAIN, offered, run
+from tests.test_next import TRACKS
 
 ITEMS = "item\n" + "".join(f"p{i}\n" for i in range(8))
 PEOPLE = "reviewer,load,institution\n" + "".join(f"r{j},4,{'AB'[j % 2]}\n" for j in range(8))
-#: Two tracks: papers and reviewers below 4, and the others.
-TRACKS = "item,reviewer\n" + "".join(f"p{i},r{j}\n" for i in range(8) for j in range(8) if (i < 4) != (j < 4))
 ASSIGN = "assign --items items.csv --reviewers people.csv -o out.csv"
 
 

@@ -1,25 +1,22 @@
 """Plans by brute force: every set of allowed pairs, smallest first. Shares no code with the planner."""
 
 from collections.abc import Callable
-from itertools import combinations
+from functools import cache
+from itertools import chain, combinations
 from math import comb
+
+from tests.naive import PRIME, equations, rank
 
 
 def closed(covers: list[int], shared: int = 2) -> list[int]:
     """Merge item sets (bit masks) while two of them share so many items."""
     groups = list(covers)
-    merged = True
-    while merged:
-        merged = False
-        for a in range(len(groups)):
-            for b in range(a):
-                if (groups[a] & groups[b]).bit_count() >= shared:
-                    groups[b] |= groups.pop(a)
-                    merged = True
-                    break
-            if merged:
-                break
-    return groups
+    while True:
+        pairs = combinations(range(len(groups)), 2)
+        near = next(((a, b) for a, b in pairs if (groups[a] & groups[b]).bit_count() >= shared), None)
+        if near is None:
+            return groups
+        groups[near[0]] |= groups.pop(near[1])
 
 
 def is_double(covers: list[int], n_items: int) -> bool:
@@ -33,44 +30,12 @@ def is_connected(covers: list[int], n_items: int) -> bool:
 
 def is_recoverable(covers: list[int], n_items: int) -> bool:
     """Rank of the equations z_i = s_j x_i + t_j at random qualities, over a prime field."""
-    prime = 2_147_483_647
-    live = [cover for cover in covers if cover.bit_count() >= 2]
-    union = 0
-    for cover in covers:
-        union |= cover
-    if union != (1 << n_items) - 1:
+    rows = [members(cover) for cover in covers]
+    live = sum(len(row) >= 2 for row in rows)
+    if {*chain(*rows)} != {*range(n_items)}:
         return False
-    if n_items < 2:
-        return True
-    if not live:
-        return False
-    rows = []
-    for j, cover in enumerate(live):
-        for i in range(n_items):
-            if cover >> i & 1:
-                row = [0] * (n_items + 2 * len(live))
-                row[i] = prime - 1
-                row[n_items + 2 * j] = pow(48271, 7 * i + 3, prime)
-                row[n_items + 2 * j + 1] = 1
-                rows.append(row)
-    return n_items + 2 * len(live) - 2 == _rank(rows, prime)
-
-
-def _rank(rows: list[list[int]], prime: int) -> int:
-    rank, width = 0, len(rows[0])
-    for column in range(width):
-        pivot = next((r for r in range(rank, len(rows)) if rows[r][column] % prime), None)
-        if pivot is None:
-            continue
-        rows[rank], rows[pivot] = rows[pivot], rows[rank]
-        inverse = pow(rows[rank][column], -1, prime)
-        rows[rank] = [value * inverse % prime for value in rows[rank]]
-        for r in range(rank + 1, len(rows)):
-            factor = rows[r][column]
-            if factor:
-                rows[r] = [(x - factor * y) % prime for x, y in zip(rows[r], rows[rank], strict=True)]
-        rank += 1
-    return rank
+    quality = [pow(48271, 7 * i + 3, PRIME) for i in range(n_items)]
+    return n_items < 2 or (live > 0 and n_items + 2 * live - 2 == rank(equations(rows, quality)))
 
 
 def survives_reviewer(covers: list[int], n_items: int) -> bool:
@@ -193,3 +158,57 @@ def best_within(
             if _within(chosen, spare, room):
                 best = max(best, (len(largest(_with(covers, chosen), n_items, target)), -size))
     return best[0], -best[1]
+
+
+def fewest_joins(covers: list[int]) -> int:
+    """Price of merging item sets (bit masks) to one, where two that share t items cost max(0, 2 - t)."""
+    n = len(covers)
+
+    @cache
+    def union(chosen: int) -> int:
+        found = 0
+        for k in range(n):
+            if chosen >> k & 1:
+                found |= covers[k]
+        return found
+
+    @cache
+    def price(chosen: int) -> int:
+        if chosen & (chosen - 1) == 0:
+            return 0
+        best, first = 10**9, chosen & -chosen
+        rest = chosen ^ first
+        part = rest
+        while True:  # one side holds the first member and all but a non-empty set ``part`` of the others
+            if part:
+                shared = (union(chosen ^ part) & union(part)).bit_count()
+                best = min(best, price(chosen ^ part) + price(part) + max(0, 2 - shared))
+            if part == 0:
+                return best
+            part = (part - 1) & rest
+
+    return price((1 << n) - 1)
+
+
+def grown(group: int, covers: list[int]) -> int:
+    """Items of a group once all covers that share two with it have joined."""
+    grew = True
+    while grew:
+        grew = False
+        for cover in covers:
+            if (group & cover).bit_count() > 1 and cover & ~group:
+                group, grew = group | cover, True
+    return group
+
+
+def groups_by_price(covers: list[int], most: int) -> list[set[int]]:
+    """Items of the closed groups that 0, 1, ..., ``most`` joins make, every union of two that share two items tried."""
+    levels = [set(covers)]
+    for price in range(1, most + 1):
+        hung = (group | cover for group in levels[-1] for cover in covers if (group & cover).bit_count() == 1)
+        new = {grown(group, covers) for group in hung}
+        for small in range(1, price // 2 + 1):
+            pairs = ((a, b) for a in levels[price - small] for b in levels[small])
+            new |= {grown(a | b, covers) for a, b in pairs if (a & b).bit_count() > 1}
+        levels.append(new)
+    return levels

@@ -4,9 +4,10 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from planner import Plan, verifying
 from planner._plans.constraints import Constraints, constrain
 from planner._plans.task import Task, new_task
-from reviewgraph import Reviews, Rules
+from reviewgraph import InputError, Reviews, Rules
 
 
 def constrained(reviews: Reviews, **options: Any) -> Constraints:
@@ -55,3 +56,17 @@ def cases(draw: st.DrawFn, most: int = 5) -> Case:
         options["cost"] = {pair: float(draw(st.integers(0, 3))) for pair in draw(st.lists(pairs, max_size=8))}
     reviews = Reviews([(j, i) for j, row in enumerate(rows) for i in row], reviewers=range(M), items=range(N))
     return Case(reviews, options)
+
+
+class InvalidPlan(Exception):
+    """A plan that breaks a constraint, misses its target or claims a bound it does not have."""
+
+
+def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
+    """Check a plan of any status against its constraints and its claims, without the search."""
+    try:
+        verifying.verify_plan(plan, rules)
+    except InputError as error:
+        if str(error).startswith("plan: "):
+            raise InvalidPlan(str(error)) from error
+        raise

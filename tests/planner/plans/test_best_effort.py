@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import planner
 from reviewgraph import Reviews, Search
 from reviewgraph.graph.levels import NAMES
-from tests.planner.plans.checking import verify_plan
 from tests.planner.plans.people_cases import Case, cases
 from tests.planner.plans.plan_cases import cases as plain_cases
+from tests.planner.plans.plan_cases import verify_plan
 from tests.trials import examples
 
 #: Twelve papers with two reviews by each of two chairs; others may be asked.

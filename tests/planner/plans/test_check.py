@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,10 @@ from reviewgraph._verify.bounds import Case as Verified
 from reviewgraph.graph import doubly_connected_components, random_assignment
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
-from tests.planner.plans.checking import InvalidPlan, verify_plan
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.plan_cases import Case, InvalidPlan, cases, verify_plan
 from tests.planner.plans.proof import certificates
 from tests.trials import examples
 
-ROOT = Path(__file__).parents[3]
 NONE: dict[str, Any] = {"added": (), "pairs": np.empty((0, 2), np.int64), "merges": np.empty((0, 4), np.int64)}
 
 

@@ -17,8 +17,7 @@ from planner._plans.task import Candidates, new_task
 from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from tests.looks import Looks
-from tests.planner.plans.checking import verify_plan
-from tests.planner.plans.plan_cases import Case, cases, task_of
+from tests.planner.plans.plan_cases import Case, cases, task_of, verify_plan
 from tests.trials import NIGHTLY, examples, sampled
 
 

@@ -12,8 +12,8 @@ from planner._plans.constraints import people
 from reviewgraph import InputError, Reviews, Rules, Search
 from reviewgraph._base.errors import LabelWarning
 from reviewgraph.formats import Columns
-from tests.planner.plans.checking import InvalidPlan, verify_plan
 from tests.planner.plans.people_cases import Case, cases
+from tests.planner.plans.plan_cases import InvalidPlan, verify_plan
 from tests.trials import examples
 
 #: ann, bob and cleo read 1-2, 2-3, 3-4: two reviews join them.

@@ -19,8 +19,7 @@ from reviewgraph import InputError, Reviews, Search, read_reviews
 from reviewgraph.graph import doubly_connected_components, random_assignment
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
-from tests.planner.plans.checking import InvalidPlan, verify_plan
-from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.planner.plans.plan_cases import Case, InvalidPlan, cases, constrained, verify_plan
 from tests.trials import NIGHTLY, examples, sampled, trials
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -1,14 +1,19 @@
-"""What is wrong with an export is said where it is wrong."""
+"""What is wrong with an export is said where it is wrong; of a damaged one no score is another."""
 
 import datetime
+import io
+import random
+import zipfile
 
 import pytest
 
-from reviewgraph import read_reviews
+from reviewgraph import InputError, read_reviews
 from reviewgraph.graph import ColumnWarning
-from tests.reviewgraph.formats.exports import SCORES, as_csv, as_json, as_xlsx, as_zip, easychair_files
+from tests.damages import FAIR, ROUGH, columns_renamed, inside, without_lines
+from tests.reviewgraph.formats.exports import EVERY, SCORES, as_csv, as_json, as_xlsx, as_zip, easychair_files
 from tests.reviewgraph.formats.test_limits import HEAD, with_sheet
 from tests.reviewgraph.reading_cases import found, refused, rows
+from tests.trials import trials
 
 MEMBER = {"columns": {"reviewer": "PC member"}}
 NARROW = ["pid", "email", "field", "data"]
@@ -79,3 +84,36 @@ def test_one_table_of_easychair_knows_members_by_their_numbers(write):
     reviews = read_reviews(write(easychair_files()["review.csv"]), **MEMBER)
     assert found(reviews) == {**{(numbers[who], of): score for (who, of), score in SCORES.items()}, ("11", "20"): 3}
     assert read_reviews("reviews.csv", columns={"reviewer": "member #", "score": "Overall"}).n_reviews == 8
+
+
+MUTATIONS = trials(50)
+
+#: Damages that leave a whole file of other scores: no header to rename, the lines of one record after the score of
+#: another, several names of fields that become the same empty one.
+UNFAIR = {(columns_renamed, "old.zip"), (without_lines, "pretalx.csv")}
+
+
+def outcome(write, export, data):
+    try:
+        return found(read_reviews(write(data, export.name), note=[].append, **export.options))
+    except InputError as error:
+        assert len(str(error)) < 5_000  # noqa: PT017 (any message will do)
+        return {}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(
+    "ignore::reviewgraph.graph.LabelWarning"
+)  # an address that is damaged a little is still known
+@pytest.mark.parametrize("export", EVERY, ids=lambda export: export.name)
+def test_a_damaged_export_is_read_or_refused(write, export, capfd):
+    draw = random.Random(export.name)
+    packed = zipfile.is_zipfile(io.BytesIO(export.data))
+    for _ in range(MUTATIONS):
+        mutate = draw.choice([*ROUGH, *FAIR])
+        done = inside(mutate) if packed and draw.random() < 0.8 else mutate
+        reviews = outcome(write, export, done(export.data, draw))
+        fair = mutate in FAIR and (mutate, export.name) not in UNFAIR
+        for pair, score in reviews.items() if fair else ():
+            assert score in {None, export.reviews.get(pair, score), export.earlier.get(pair)}, mutate.__name__
+    assert capfd.readouterr().out == ""

@@ -7,12 +7,8 @@ from tests.reviewgraph.reading_cases import labelled, numbers_of
 
 
 @pytest.fixture
-def write(folder):
-    def write(content, name="side.csv"):
-        (folder / name).write_text(content, encoding="utf-8", newline="")
-        return name
-
-    return write
+def write(write):
+    return lambda content, name="side.csv": write(content, name)
 
 
 def test_items(write):

@@ -245,10 +245,6 @@ def test_columns_that_name_people_are_no_hint_at_a_gradebook(write, head):
     assert not notes
 
 
-def test_a_column_of_reviewers_is_no_score(write):
-    assert not [note for note in read(write("Proposal,Reviewers\nG1,Ann;Bob\nG2,Ann;Bob\n"))[1] if "score" in note]
-
-
 def test_judges_in_rows_are_pointed_out_and_read(write):
     name = write("Judge,Team 1,Team 2\nann,3,5\nbob,4,\n")
     notes = []

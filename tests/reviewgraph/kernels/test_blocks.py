@@ -1,3 +1,4 @@
+import signal
 from itertools import count, pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from reviewgraph import Reviews
 from reviewgraph.graph.closure import repeat_union
 from reviewgraph.graph.kernels import blocks
+from reviewgraph.graph.kernels.blocks import Blocks
 from tests.strategies import Rows, tables, to_reviews
 
 
@@ -105,3 +107,22 @@ def test_what_happens_while_room_is_made_is_raised(name: str, monkeypatch: pytes
     monkeypatch.setattr(np, name, fail)
     with pytest.raises(MemoryError):
         add_all()
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_kernel_on_its_way() -> None:
+    rng = np.random.default_rng(0)
+    M, N = 60_000, 60_000
+    reviewer = np.repeat(np.arange(M), 12)
+    codes = np.unique(reviewer * N + rng.integers(0, N, reviewer.size))
+    reviewer = codes // N
+    found = Blocks(reviewer, codes % N, M, N)
+    usual = signal.signal(signal.SIGVTALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+            # By the time of this process, which others may delay.
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.003)
+            found.enter_rows()
+    finally:
+        signal.signal(signal.SIGVTALRM, usual)
+    assert 0 < found.n_trail < 2 * reviewer.size

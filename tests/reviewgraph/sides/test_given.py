@@ -1,13 +1,17 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import planner
+from planner import assign
 from reviewgraph import InputError, Reviews, check
 from reviewgraph.formats import REVIEWER, Role
 from reviewgraph.graph import ColumnWarning, LabelWarning
 from reviewgraph.io import by_label, labels_of, numbered_pairs, pairs_of
+from tests.planner.plans.plan_cases import verify_plan
 from tests.reviewgraph.reading_cases import labelled
 
 COST = Role("cost", ("price",), ranked=False)
@@ -122,3 +126,68 @@ def test_several_people_and_nobody_are_told_of_pairs_as_of_files(conflicts):
     for rule in ({"willing": ["a; b"]}, {"capacity": {"a; b": 2}}):
         with pytest.raises(InputError, match=r"(willing|capacity): expected one reviewer in each entry, found 'a; b'"):
             planner.plan(table, **rule)
+
+
+TABLE = Reviews([(who, i) for who in "ab" for i in (1, 2, 3)] + [("c", 1), ("c", 2)])
+
+
+def test_conflicts_and_loads_of_people_who_are_gone_are_no_strangers() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = check(TABLE, gone=["c"], conflicts=[("c", 1)], load={"c": 1})
+        plan = planner.plan(TABLE, gone=["c"], conflicts=[("c", 3)], cost={("c", 3): 2.0}, senior=["c", "a"])
+    assert found.violations is not None
+    assert found.violations.to_dict() == {"conflicts": [], "over_load": [], "short": None}
+    verify_plan(plan)
+    assert "c" not in {review.reviewer for review in plan.added}
+
+
+def test_single_reviews_that_are_gone_leave_their_reviewer_unasked() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plan = planner.plan(TABLE, gone=[("c", 1), ("c", 2)], conflicts=[("c", 3)], min_reviews=3, spare=3)
+    assert "c" not in {review.reviewer for review in plan.added}
+
+
+def test_others_are_strangers_still() -> None:
+    with pytest.raises(InputError, match="conflicts: the pair names a reviewer or paper that is not in the reviews"):
+        check(TABLE, gone=["c"], conflicts=[("z", 1)])
+
+
+CHAIN = Reviews([(1, 1, 2.0), (1, 2, 3.0), (2, 2, 2.0), (2, 3, 5.0), (3, 3, 1.0), (3, 4, 4.0)])
+BARRED = [(1, 4), (2, 4), (1, 3)]
+
+
+def planned(**options):
+    return sorted((review.reviewer, review.item) for review in planner.plan(CHAIN, **options).added)
+
+
+@pytest.mark.parametrize(
+    "barred", [BARRED, pd.DataFrame(BARRED, columns=["reviewer", "paper"]).astype(float), np.array(BARRED)]
+)
+def test_conflicts_hold_whatever_they_come_as(barred):
+    assert planned(conflicts=barred) == planned(conflicts=BARRED)
+    assert not set(planned(conflicts=barred)) & set(BARRED)
+    affinity = {(j, i): 1.0 for j in (1, 2, 3, 4) for i in (1, 2, 3, 4)}
+    chosen = assign(affinity, demand=2, load=3, conflicts=barred, target="none").reviews
+    pairs = {(chosen.reviewers[j], chosen.items[i]) for j, i in zip(chosen.reviewer, chosen.item, strict=True)}
+    assert not pairs & set(BARRED)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"conflicts": [(str(j), str(i)) for j, i in BARRED]},
+        {"conflicts": [*BARRED, ("1", 4)]},
+        {"capacity": {"1": 3}},
+        {"cost": {("1", 4): 2.0}},
+        {"affinity": pd.DataFrame({"reviewer": ["1"], "item": ["4"], "affinity": [1.0]})},
+        {"fixed": [("1", "4")]},
+        {"senior": ["1"]},
+        {"institutions": {"1": "X"}},
+        {"willing": ["1"]},
+    ],
+)
+def test_numbers_are_not_the_text_of_their_digits(options):
+    with pytest.raises(InputError, match="'1' and 1 differ in type alone"):
+        planner.plan(CHAIN, **options)

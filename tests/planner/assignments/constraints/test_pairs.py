@@ -1,3 +1,4 @@
+import math
 from contextlib import nullcontext
 
 import numpy as np
@@ -5,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import assign
+from planner import assign, merge_affinities
 from planner._assign.inputs import keys_of, scored_pairs
 from reviewgraph._base import InputError
 from reviewgraph._base.errors import LabelWarning
 from reviewgraph.formats import Columns
 from reviewgraph.io import pairs_of
-from tests.reviewgraph.reading_cases import labelled
+from tests.reviewgraph.reading_cases import labelled, numbers_of
 
 LABELS = st.sampled_from(["r10", "r9", "a", "7"])
 PAIRS = st.lists(st.tuples(LABELS, st.sampled_from(["p2", "p10", "x"])), max_size=12)
@@ -76,3 +77,34 @@ def test_a_fixed_pair_is_no_review_of_the_first_phase():
     pair = [("r0", "p0")]
     with pytest.raises(InputError, match=r"^fixed: expected no review of phase_one, .* found \('r0', 'p0'\)"):
         assign(affinity, 1, 2, "none", fixed=pair, phase_one=pair)
+
+
+TABLES = st.lists(
+    st.tuples(
+        st.dictionaries(
+            st.tuples(st.sampled_from(["r1", "r2", "r10"]), st.sampled_from(["p1", "p2", "p3"])),
+            st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]),
+        ),
+        st.sampled_from([-1.0, 0.0, 0.5, 2.0]),
+    ),
+    max_size=3,
+)
+
+
+@pytest.mark.slow
+@given(TABLES, TABLES, st.booleans())
+def test_merged_is_the_weighted_sum_of_what_each_table_says(affinities, bids, all_pairs):
+    merged = numbers_of(merge_affinities(affinities, bids, all_pairs=all_pairs))
+    named = {pair for table, _ in affinities + bids for pair in table}
+    assert set(merged) == named
+    for pair in named:
+        wanted = sum(weight * table.get(pair, 0.0) for table, weight in bids)
+        scored = any(pair in table for table, _ in affinities) or wanted > 0 or all_pairs
+        total = sum(weight * table.get(pair, 0.0) for table, weight in affinities) + wanted
+        assert merged[pair] == pytest.approx(total) if scored else math.isnan(merged[pair])
+
+
+def test_tables_of_every_kind_merge_and_unscored_entries_stay_unscored():
+    dense = np.array([[0.5, math.nan], [math.nan, 1.0]])
+    merged = numbers_of(merge_affinities([(dense, 1.0), ({(0, 1): 0.25}, 2.0)]))
+    assert merged == {(0, 0): 0.5, (0, 1): 0.5, (1, 1): 1.0}

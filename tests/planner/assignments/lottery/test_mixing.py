@@ -124,14 +124,6 @@ def test_every_assignment_of_a_list_is_at_the_level_where_caps_are_tight(affinit
     assert max(exact(result).values()) <= Fraction(cap)
 
 
-def bridged():
-    """Two blocks of papers, and one reviewer who links them by two papers of each: more than half of the six."""
-    affinity = np.full((9, 6), np.nan)
-    affinity[:4, :3] = affinity[4:8, 3:] = 1.0
-    affinity[8] = 0.5
-    return affinity
-
-
 def test_rules_that_no_flow_says_hold_in_every_assignment():
     affinity = np.random.default_rng(0).random((10, 12))
     attributes = {j: {"home": j % 5, "senior": j < 5} for j in range(10)}

@@ -1,8 +1,14 @@
+from itertools import product
+
 import numpy as np
 import pytest
 
-from planner._assign.flow import settle, whole_costs
+from planner._assign.flow import TIE_BITS, settle, shortfall, whole_costs
 from planner._assign.kernels.flow import cheapest_path, flip, workspace
+from planner._assign.levels import aim_named, aims
+from reviewgraph import Reviews
+from reviewgraph._base import InputError
+from reviewgraph.graph import levels as general
 from tests.planner.assignments.cases import FAR, cheapest_assignment, problem_of, random_case
 
 
@@ -120,3 +126,71 @@ def test_reviews_that_are_lacking_have_room(seed):
     for i in range(problem.n_items):
         panels = [each.panel[each.panel_start[i] : each.panel_start[i] + each.n_panel[i]] for each in (net, whole)]
         assert sorted(panels[0]) == sorted(panels[1])
+
+
+def test_every_level_can_be_aimed_at_by_its_name():
+    assert [aim.name for aim in aims()] == [*general.ALL_NAMES, "none"]
+    for aim in aims():
+        assert aim.level is None or (aim.level.name, aim.level.shared) == (aim.name, aim.shared)
+
+
+@pytest.mark.parametrize("name", ["triple", None])
+def test_unknown_names_are_refused(name):
+    with pytest.raises(
+        InputError,
+        match="target: expected one of survives-reviewer, survives-review, double, recoverable, connected, none",
+    ):
+        aim_named(name)
+
+
+def test_links_count_what_is_missing():
+    apart = Reviews([("a", 1), ("a", 2), ("b", 3), ("b", 4)])
+    assert aim_named("connected").links(apart) == 1
+    assert aim_named("double").links(apart) == 2
+    assert aim_named("connected").groups(apart).labels.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_equals_all_choices_of_pairs(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    pairs = np.array([(i, j) for i in range(n) for j in range(m) if rng.random() < 0.8]).reshape(-1, 2)
+    item, reviewer = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    demand, load, least = rng.integers(0, 3, n), rng.integers(0, 4, m), rng.integers(0, 2, m)
+    cost = rng.integers(-5, 6, len(pairs))
+    good = [
+        picked
+        for bits in product([False, True], repeat=len(pairs))
+        for picked in [np.array(bits, bool)]
+        if (np.bincount(item[picked], minlength=n) == demand).all()
+        and (np.bincount(reviewer[picked], minlength=m) <= load).all()
+        and (np.bincount(reviewer[picked], minlength=m) >= least).all()
+    ]
+    found = cheapest_assignment(item, reviewer, cost, demand, load, least)
+    assert (found is not None) == bool(good)
+    if good:
+        assert cost[found].sum() == min(cost[picked].sum() for picked in good)
+        assert shortfall(item, reviewer, demand, load, least) is None
+        return
+    if (least > load).any():
+        return
+    short = shortfall(item, reviewer, demand, load, least)
+    assert short.needed > short.supply + short.pairs
+    inside = np.isin(item, short.items), np.isin(reviewer, short.reviewers)
+    if short.by_items:
+        assert short.needed == demand[short.items].sum()
+        assert short.supply == load[short.reviewers].sum()
+        assert short.pairs == int((inside[0] & ~inside[1]).sum())
+    else:
+        assert short.needed == least[short.reviewers].sum()
+        assert short.supply == demand[short.items].sum()
+
+
+def test_ties_are_broken_by_the_seed_and_nothing_else():
+    affinity = np.array([1.0, 0.5, 0.5, -1.0, 0.0])
+    first, again, other = (whole_costs(affinity, seed) for seed in (0, 0, 1))
+    assert (first == again).all()
+    assert (first != other).any()
+    assert (first >> TIE_BITS == other >> TIE_BITS).all()
+    assert np.argsort(first, kind="stable")[0] == 0
+    assert (whole_costs(np.zeros(3), 0) < 1 << TIE_BITS).all()

@@ -5,9 +5,12 @@ import pytest
 
 from planner import assign
 from planner._assign import linking, stages
+from reviewgraph import Search
+from reviewgraph.graph.components import doubly_connected_components
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import core_of, problem_of, random_case, similar
 from tests.planner.assignments.test_assigning import pairs_of
+from tests.planner.plans.naive_plans import survives_review
 from tests.trials import NIGHTLY
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
@@ -94,3 +97,20 @@ def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
         assert result.least_loss <= result.affinity_unconstrained - best + 1e-9
         best_anew += result.affinity > best - 1e-9
     assert best_anew >= 0.9 * markets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_survives_review_holds_without_any_one_review(seed: int) -> None:
+    # Two communities that affinity keeps apart: the level depends on single reviews unless that is repaired.
+    rng = np.random.default_rng(seed)
+    side = np.arange(12) % 2
+    affinity = rng.random((12, 12)) + 3.0 * (side[:, None] == side[None, :])
+    chosen = assign(affinity, demand=3, load=4, target="survives-review", search=Search(seed=seed))
+    table = chosen.reviews
+    covers = [sum(1 << int(i) for i in table.items_of(j)) for j in range(table.n_reviewers)]
+    assert chosen.status.reached == survives_review(covers, 12)
+    assert chosen.target == "survives-review"
+    if not chosen.status.reached:
+        assert "depends on" in chosen.explanation
+    assert doubly_connected_components(table).covers_all

@@ -5,7 +5,8 @@ from planner import assign
 from planner._assign import linking, spanning
 from planner._assign.spanning import Pairs, skeleton
 from tests.planner.assignments import naive_assignment as naive
-from tests.planner.assignments.cases import components, grown_naively, similar
+from tests.planner.assignments.cases import grown_naively, similar
+from tests.planner.assignments.naive_assignment import components
 from tests.planner.assignments.test_assigning import pairs_of
 from tests.trials import sampled, trials
 

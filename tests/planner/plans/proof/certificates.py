@@ -11,7 +11,7 @@ import numpy as np
 
 from reviewgraph._verify.bounds import SLACK, _needed
 from reviewgraph._verify.graphs import missing_links, pieces
-from tests.planner.plans.naive_joins import grown
+from tests.planner.plans.naive_plans import grown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,8 @@ from reviewgraph import Reviews, Search
 from reviewgraph._base import Clock
 from reviewgraph.graph import doubly_connected_components, random_assignment
 from reviewgraph.graph.components import recoverability
-from tests.planner.plans.checking import verify_plan
-from tests.planner.plans.naive_joins import fewest_joins, groups_by_price
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.naive_plans import fewest_joins, groups_by_price
+from tests.planner.plans.plan_cases import Case, cases, verify_plan
 from tests.planner.plans.proof.certificates import wrong_parts
 from tests.trials import examples
 

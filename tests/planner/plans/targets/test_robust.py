@@ -13,8 +13,7 @@ from planner._plans.task import Loss, Losses, after_loss, new_task
 from reviewgraph import Reviews
 from reviewgraph.graph.levels import ALL
 from tests.planner.plans import naive_plans
-from tests.planner.plans.checking import InvalidPlan, verify_plan
-from tests.planner.plans.plan_cases import Case
+from tests.planner.plans.plan_cases import Case, InvalidPlan, verify_plan
 
 ROBUST = [level for level in ALL if level.outlives]
 ROBUST_NAMES = [level.name for level in ROBUST]
