@@ -484,8 +484,10 @@ def constrain(
     rules = rules._with_shared(table.reviewers, table.items, spellings)
     conflicts = pairs_of(rules.conflicts or (), "conflicts", spellings)
     codes = (table.reviewer_code, table.item_code)
-    gone = lost.reviewers
-    reviewer, item = match_pairs(conflicts, *codes, "conflicts", unknown="asked", spellings=spellings, explained=gone)
+    outside = {*lost.reviewers, *table.origin.withdrawn}
+    reviewer, item = match_pairs(
+        conflicts, *codes, "conflicts", unknown="asked", spellings=spellings, explained=outside
+    )
     closed = distinct((reviewer * N + item)[(reviewer >= 0) & (item >= 0)], lost.keys(table))
     closed = distinct(closed, _meta_reviews(table))
     kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", spellings))

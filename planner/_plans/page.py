@@ -219,7 +219,8 @@ def _facts(plan: Plan) -> list[Fact]:
             facts["First"] += f", which takes {plan.rounds.required + plan.shortage.reviews:,}"
     if not plan.attained and plan.count < plan.lower_bound:
         facts["Needed"] = f"at least {counted(plan.lower_bound, 'review')}"
-    if plan.explanation and (plan.added or plan.levelled):
+    # Where nothing is asked for, the first line says why.
+    if plan.explanation and (plan.added or plan.levelled or not plan.attained):
         facts["Search" if plan.attained else "Why"] = "; ".join(plan.explanation)
     if plan.shortage is not None:
         facts |= plan.shortage.facts()

@@ -126,7 +126,7 @@ class _Assignment:
             findings.not_checked(f"affinity_unconstrained, bound: {error}")
             return
         findings.check("affinity_unconstrained: no assignment within demands and loads has more")
-        if not market.asks_more:
+        if not market.asks_more and self.answer.get("fair") is None:
             self._close("bound", best, best)
         else:
             findings.not_checked("bound: that no assignment within the rules has more is not checked")

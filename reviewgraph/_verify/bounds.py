@@ -79,9 +79,9 @@ def _needed(weight: FloatArray, slope: float, largest: int) -> int:
 
 
 class Case:
-    """What a plan starts from: its rules, the target level, and the reviews with the fixed ones."""
+    """What a plan starts from: its rules, the target level if it has one, and the reviews with the fixed ones."""
 
-    def __init__(self, rules: PlainRules, target: str) -> None:
+    def __init__(self, rules: PlainRules, target: str | None) -> None:
         self.rules = rules
         self.target = target
         self.base = rules.after(rules.fixed)
@@ -90,11 +90,13 @@ class Case:
         """Whether new reviews with the fixed ones reach the level, and give every item what it needs."""
         if self.rules.lacks(pairs):
             return False
-        return holds(self.target, self.rules.after((*self.rules.fixed, *pairs)))
+        return self.target is None or holds(self.target, self.rules.after((*self.rules.fixed, *pairs)))
 
     def implies(self, weakest: str | None) -> bool:
         """Whether the target implies a level; every target implies None."""
-        return weakest is None or level_named(self.target).implies(level_named(weakest))
+        if weakest is None or self.target is None:
+            return weakest is None
+        return level_named(self.target).implies(level_named(weakest))
 
     @cached_property
     def links(self) -> int:

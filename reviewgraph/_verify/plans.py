@@ -53,6 +53,9 @@ def verify_plan(answer: Answer, rules: PlainRules, target: str | None) -> Findin
         return findings
     if target is not None:
         findings.value("target", target)
+    if aim is None and status == "infeasible":
+        plan.none()
+        return findings
     findings.expect(aim in ALL_NAMES, f"target: there is no level {aim!r}")
     for check in (plan.merges, plan.bounds, plan.none if status == "infeasible" else plan.level):
         if not findings.wrong:

@@ -519,7 +519,7 @@ def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
 def _by_synonym(header: Sequence[str], role: Role, name: str, note: Note, prefix: str | None) -> list[int]:
     normal = list(map(normalise, header))
     names: Sequence[str] = role.names
-    if role.name == REVIEWER.name and any(_ENDING.sub("", text) in _JUDGED for text in normal):
+    if role.name == REVIEWER.name and any(_ENDING.sub("", text).removesuffix("s") in _JUDGED for text in normal):
         names = sorted(names, key=ADDRESSES.__contains__)
     hits = {synonym: [p for p, text in enumerate(normal) if text == synonym] for synonym in names}
     present = [places for places in hits.values() if places]

@@ -564,7 +564,7 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
     source = file.table.source
     unlisted = source.unlisted if source else None
     aside = file.aside(place, place)
-    if source is None and len(items) == len(rows["item"]):
+    if source is None:
         aside = aside._replace(out=_withdrawn(file, rows["item"]))
     return Listing(
         {item: items[item] for item in dict.fromkeys(rows["item"]) if source or item not in aside.out},
@@ -575,17 +575,24 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
 
 
 def _withdrawn(file: _Opened, items: Sequence[str]) -> list[str]:
-    """Return the papers of a list, a row each, that a column says are withdrawn, and note them; of reviews none."""
-    names = {*map(normalise, file.table.header)}
-    if not names.isdisjoint({*REVIEWER.names} - ADDRESSES):
-        return []
+    """Return the papers of a list that a column says are withdrawn, in all rows, and note them; of reviews none."""
+
+    def column_at(place: int) -> Any:
+        return file.table.read([place], Problems()).columns[0]
+
+    people = {*REVIEWER.names} - ADDRESSES
+    for place, name in enumerate(file.table.header):
+        if normalise(name) in people and any(str(cell).strip() for cell in column_at(place).values):
+            return []
     out: dict[str, None] = {}
     for place, name in enumerate(file.table.header):
         if place in file.places.values() or place in file.table.unread or not is_status(name):
             continue
-        column = file.table.read([place], Problems()).columns[0]
+        column = column_at(place)
         is_out = papers_out(name, column.values)
-        gone = [item for item, code in zip(items, column.codes.tolist(), strict=True) if is_out[code]]
+        rows = zip(items, column.codes.tolist(), strict=True)
+        stays = {item for item, code in rows if not is_out[code]}
+        gone = [item for item in dict.fromkeys(items) if item not in stays]
         out |= dict.fromkeys(gone)
         if gone:
             which = f"{counted(len(gone), 'paper')} ({listed(sorted(gone, key=natural_key), LISTED)})"

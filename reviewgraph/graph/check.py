@@ -122,7 +122,7 @@ def violations_of(
     # Labels to codes, then reviews, loads and counts against the limits.
     if conflicts is not None:
         pairs = pairs_of(conflicts, "conflicts", reviews._spellings())
-        reviewer, item = match_pairs(pairs, people, papers, "conflicts")
+        reviewer, item = match_pairs(pairs, people, papers, "conflicts", explained=reviews.origin.withdrawn)
         keys = (reviewer * N + item)[(reviewer >= 0) & (item >= 0)]
         rows = np.flatnonzero(np.isin(reviews.reviewer * N + reviews.item, keys)).tolist()
         barred = tuple(Conflict(people[int(reviews.reviewer[row])], papers[int(reviews.item[row])]) for row in rows)

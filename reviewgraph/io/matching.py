@@ -139,7 +139,10 @@ def match_pairs(
     )
     reviewer, item = (side.matched() for side in sides)
     mismatch = Mismatch(name, "pair", sides, (reviewer < 0) | (item < 0), where)
-    _judge(mismatch, unknown, spellings, frozenset([*pairs.origin.known, *explained]))
+    # What the file itself explains may be another conference.
+    excused = bool(explained) and not mismatch.without(lambda side: {*explained}.__contains__).missed
+    if not excused:
+        _judge(mismatch, unknown, spellings, frozenset([*pairs.origin.known, *explained]))
     return reviewer, item
 
 

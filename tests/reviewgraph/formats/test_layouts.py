@@ -183,3 +183,10 @@ def test_numbers_shown_as_percent_are_percentages(write):
     )
     side = write(workbook(show("C2", "C3", "C4")), "fit.xlsx")
     assert read_affinity(side, columns={"affinity": "score"}).score.tolist() == [0.3, 0.5, 0.4]
+
+
+@pytest.mark.parametrize("header", ["Students,E-mail,Marker,Mark", "Candidates,Email,Marker,Mark"])
+def test_addresses_beside_those_who_are_judged_are_not_of_reviewers(header, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{header}\ns1,s1@x.org,ann,3\ns2,s2@x.org,ann,4\ns1,s1@x.org,bob,5\n")
+    assert set(read_reviews(path).reviewers) == {"ann", "bob"}

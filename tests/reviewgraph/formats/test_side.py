@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import pytest
 
 from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import side
 from reviewgraph.formats.side import Item, Reviewer
+from tests.pages import run
 from tests.reviewgraph.reading_cases import labelled, numbers_of
 
 
@@ -162,3 +165,22 @@ def test_columns_are_named_for_all_files_or_for_one(write):
     reviews = write("who,paper,mark\na,3,1\n", "may.csv")
     table = read_reviews(reviews, columns={"may.csv:reviewer": "who", "score": "mark", "affinity": "fit"})
     assert table.to_dict() == {"reviewer": ["a"], "item": ["3"], "score": [1.0]}
+
+
+@pytest.mark.parametrize(
+    "papers",
+    [
+        "paper,author,status\np1,a,Active\np1,b,Active\np2,c,Withdrawn\np2,d,Withdrawn\np3,e,Active\n",
+        "paper,title,referee,status\np1,A,,Active\np2,B,,Withdrawn\np3,C,,Active\n",
+    ],
+    ids=["a row for each author", "an empty column of reviewers"],
+)
+def test_withdrawn_papers_of_a_list_are_out_and_conflicts_with_them_are_nothing(folder, papers):
+    Path("papers.csv").write_text(papers)
+    Path("reviews.csv").write_text("reviewer,paper\nann,p1\nann,p2\nann,p3\nbob,p1\nbob,p2\nbob,p3\n")
+    Path("conflicts.csv").write_text("item,reviewer\np2,ann\n")
+    for command in ("check", "plan"):
+        done = run(command, "reviews.csv", "--items", "papers.csv", "--conflicts", "conflicts.csv")
+        assert done.exit_code == 0, done.output
+        assert "all 2 papers" in done.stdout
+        assert "papers.csv: 1 paper (p2) left out, whose 'status' is 'Withdrawn'" in done.stderr

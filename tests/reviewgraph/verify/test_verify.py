@@ -340,3 +340,18 @@ def test_rounds_are_those_of_a_second_run() -> None:
     plan["reviews"][0]["reviewer"] = "zoe"
     result = json.loads(verified("answer.json", *words, "--json", answer=plan).stdout)
     assert "there is no such reviewer" in result["wrong"][0]
+
+
+def test_fairness_that_costs_affinity_and_rounds_without_a_plan_are_not_refuted() -> None:
+    Path("items.csv").write_text("item\np0\np1\n")
+    Path("people.csv").write_text("reviewer,load\nann,1\nbob,1\n")
+    Path("affinity.csv").write_text("item,reviewer,affinity\np0,ann,9\np0,bob,5\np1,ann,4\np1,bob,1\n")
+    words = ("--items", "items.csv", "--reviewers", "people.csv", "--affinity", "affinity.csv", "--demand", "1")
+    fair = ("assign", *words, "--fair", "maximin", "--target", "none")
+    assert asked(*fair)["affinity"] == 9.0
+    assert verified("answer.json", *fair[1:]).exit_code in (0, 4)
+    Path("scores.csv").write_text("reviewer,paper,score\nann,p1,3\nann,p2,4\nbob,p2,5\nbob,p3,1\n")
+    rounds = ("plan", "scores.csv", "--for", "decision", "--select", "1", "--min-reviews", "3")
+    assert asked(*rounds)["status"] == "infeasible"
+    assert "more reviews in all" in CliRunner().invoke(main, list(rounds)).stdout
+    assert verified("answer.json", *rounds[1:]).exit_code == 0
