@@ -265,11 +265,14 @@ def _warnings(plan: Plan) -> list[str]:
     if is_level and plan.expected_errors is not None:
         before, after = (f"{error:.2f}" for error in plan.expected_errors)
         moved = f"{before} -> {after}" if plan.added else before
-        more = max(round(MORE * reviews.n_items), 1)
+        possible = reviews.n_reviewers * reviews.n_items - plan.reviews.n_reviews
+        more = min(max(round(MORE * reviews.n_items), 1), possible)
         target = f"--target {plan.target} " if plan.added else ""
         then = "once there are scores, --for decision asks where they decide"
         scored = int((reviews.only_scored().reviews_per_item > 0).sum())
-        if scored > 1:
+        if not more:
+            then = "everybody reviews everything; more reviewers make it more precise"
+        elif scored > 1:
             options = f"{target}--for decision --select 10% --max-reviews {plan.count + more}"
             then = f"{more} more where they decide: {options}"
         warnings.append(f"Comparable is not precise: expected errors {moved}; {then}")

@@ -155,8 +155,8 @@ def sorted_reviews(
         if not source.n_rows:
             raise InputError(f"{source.name}: a header but no reviews below it; expected one row per review")
         tell(f"reading the labels of {source.n_rows:,} rows")
-        sides = _sides(source, spellings, note)
         is_audited = source.expect_uncorrected(columns or {}, duplicates, lower_is_better=lower_is_better)
+        sides = _sides(source, spellings, note)
         if note and not is_audited and (odd := _sentinel(source)):
             note(odd)
         tell(f"sorting {source.n_rows:,} rows")

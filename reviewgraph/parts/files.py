@@ -353,7 +353,10 @@ class Source:
 
         Findings about a table as a whole are looked for where the first rows are all, which is returned.
         """
-        firsts = [file.first_rows(self.engine) for file in self.files]
+        firsts: list[tuple[str, bool]] = []
+        for file in self.files:
+            with self._reading(), file.refused(file.name):
+                firsts.append(file.first_rows(self.engine))
         names = dict(zip([path for path, _ in firsts], self.names, strict=True))
 
         def named(message: object) -> str:

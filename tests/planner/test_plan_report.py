@@ -198,3 +198,8 @@ def test_loads_are_alike_only_if_those_of_all_invited_are(folder: Path) -> None:
     assert len(extra) > 12
     assert ("zed", "1") in extra
     assert "All have" not in page
+
+
+def test_no_more_reviews_are_advised_where_everybody_reviews_everything() -> None:
+    table = Reviews([(who, paper, who + paper + 1.0) for who in range(2) for paper in range(2)])
+    assert "everybody reviews everything" in " ".join(str(planner.plan(table)).split())
