@@ -83,6 +83,10 @@ NAMES = frozenset(("max", "min", "sum", "suma", "soma"))
 #: Surnames, and variants of language models as judges: reviewers so called need this evidence, or nearly all papers.
 VARIANTS = frozenset(("mittel", "schnitt", "consensus", "standard", "variance"))
 
+#: Labels beside rows that sum up others, as of pandas' describe(), and the number of such rows that tells them.
+_DESCRIBES = re.compile(r"count|\d{1,2}(?:\.\d+)?\s?%", re.IGNORECASE)
+_OF_DESCRIPTION = 3
+
 
 @finding("corrected", "they are left out and counted")
 def summary_rows(draft: Draft, note: Note) -> Draft:
@@ -91,6 +95,9 @@ def summary_rows(draft: Draft, note: Note) -> Draft:
     codes = [code for code, text in enumerate(texts) if may_sum(text)] if len(texts) >= 3 else []
     by_name = [words_of(texts[code]) not in _PERHAPS or words_of(texts[code]) in VARIANTS for code in codes]
     sums = [code for code, never in zip(codes, by_name, strict=True) if never or has_sums(draft, code, codes)]
+    if len(sums) >= _OF_DESCRIPTION:
+        beside = [code for code, text in enumerate(texts) if code not in sums and _DESCRIBES.fullmatch(text.strip())]
+        sums += beside if len(sums) + len(beside) < len(texts) else []
     footers = _footers(draft)
     dropped = np.isin(draft.item.codes, sums)
     words = quote_all(sorted({*footers.values(), *(str(draft.item.values[code]) for code in sums)}), 6)

@@ -368,6 +368,9 @@ SUMS = {
     "a 4 3, b 4 4",
     "planned judges": "Consensus 1, Mittel 2, a 1, a 2, a 3, b 1, b 2, b 3, c 3, c 4, a 4",
     "a deviation of some": "a 1 3, b 1 4, *Std_dev 1 0.5, b 2 5, c 2 2, c 3 2, d 3 4, d 4 5, a 4 5",
+    "a description": "a P1 3, b P1 4, a P2 5, b P2 2, *a count 9, *b count 9, *a mean 4, *b mean 3, *a std 1.4, "
+    "*b std 1.4, *a min 3, *b min 2, *a 25% 3.5, *b 25% 2.5, *a 50% 4, *b 50% 3, *a max 5, *b max 4",
+    "papers called count and 25%": "a count 3, b count 4, a 25% 5, b 25% 2, *a mean 4, *b mean 3",
     "a last paper called Max": "a P1 3, a P2 4, b P1 2, b P2 5, b Max 5",
     "margins": "a 1 3, a 2 4, *a All 3.5, b 1 2, b 3 5, *b All 3.5, *All 1 2.5, *All 2 4, *All 3 5, *All All 3.5",
 }
