@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,9 +73,19 @@ _PERHAPS: dict[str, tuple[Callable[[FloatArray], Any], ...]] = {
     "median": (np.median,),
     "range": (np.ptp,),
     **dict.fromkeys(("count", "n"), (np.size,)),
+    **dict.fromkeys(("mittel", "schnitt"), (np.mean,)),
+    "consensus": (np.mean, np.median),
+    "standard": (np.std, partial(np.std, ddof=1)),
+    "variance": (np.var, partial(np.var, ddof=1)),
 }
 #: Those that people are called, too.
 NAMES = frozenset(("max", "min", "sum", "suma", "soma"))
+#: Surnames, and variants of language models as judges: reviewers so called need this evidence, or nearly all papers.
+VARIANTS = frozenset(("mittel", "schnitt", "consensus", "standard", "variance"))
+
+#: Labels beside rows that sum up others, as of pandas' describe(), and the number of such rows that tells them.
+_DESCRIBES = re.compile(r"count|\d{1,2}(?:\.\d+)?\s?%", re.IGNORECASE)
+_OF_DESCRIPTION = 3
 
 
 @finding("corrected", "they are left out and counted")
@@ -82,7 +93,11 @@ def summary_rows(draft: Draft, note: Note) -> Draft:
     """Rows of maxima, averages or totals among the papers (Points Possible, Mean, Durchschnitt ...)."""
     texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     codes = [code for code, text in enumerate(texts) if may_sum(text)] if len(texts) >= 3 else []
-    sums = [code for code in codes if words_of(texts[code]) not in _PERHAPS or has_sums(draft, code, codes)]
+    by_name = [words_of(texts[code]) not in _PERHAPS or words_of(texts[code]) in VARIANTS for code in codes]
+    sums = [code for code, never in zip(codes, by_name, strict=True) if never or has_sums(draft, code, codes)]
+    if len(sums) >= _OF_DESCRIPTION:
+        beside = [code for code, text in enumerate(texts) if code not in sums and _DESCRIBES.fullmatch(text.strip())]
+        sums += beside if len(sums) + len(beside) < len(texts) else []
     footers = _footers(draft)
     dropped = np.isin(draft.item.codes, sums)
     words = quote_all(sorted({*footers.values(), *(str(draft.item.values[code]) for code in sums)}), 6)
@@ -104,11 +119,29 @@ def _footers(draft: Draft) -> dict[int, str]:
     above = score[: row + 1][~np.isnan(score[: row + 1])]
 
     def is_total(row: int, name: str) -> bool:
-        if np.isnan(score[row]):
-            return name not in NAMES
-        return name not in _PERHAPS or name in SUMMARY_WORDS or (above.size > 0 and _agree(name, [(score[row], above)]))
+        if (name not in NAMES | VARIANTS and np.isnan(score[row])) or _counts(draft, row, size):
+            return True
+        if name not in _PERHAPS or (name in SUMMARY_WORDS and name not in NAMES | VARIANTS):
+            return True
+        return above.size > 0 and _agree(name, [(score[row], above)])
 
+    size = row + 1
     return {row: label for row, label in labels.items() if is_total(row, words_of(label))}
+
+
+def _counts(draft: Draft, row: int, size: int) -> bool:
+    """Return whether beside a label below the table is the number of the first ``size`` rows, or of their labels."""
+    for column, beside in ((draft.reviewer, draft.item), (draft.item, draft.reviewer)):
+        number = parse_number(str(beside.values[beside.codes[row]]))
+        if number is None or not may_sum(str(column.values[column.codes[row]])):
+            continue
+        scored = draft.has_score()
+        # A planned review of a paper that others review, or in a table of plans, may have any number.
+        if not (beside.codes[:size] == beside.codes[row]).any():
+            labels = [np.unique(side.codes[:size]).size for side in (draft.reviewer, draft.item)]
+            return number in (row, size) or (number in labels and bool(scored[:size].any()))
+        return number == size and bool(scored[:size].all()) and not scored[row]
+    return False
 
 
 def _label_below(draft: Draft, row: int) -> str:
@@ -153,7 +186,8 @@ def has_sums(draft: Draft, code: int, sums: Sequence[int]) -> bool:
     name = words_of(str(draft.item.values[code]))
     if name not in _PERHAPS:
         return False
-    believed = name in SUMMARY_WORDS and name not in NAMES
+    may_lack = name in SUMMARY_WORDS and name not in NAMES
+    believed = may_lack and name not in VARIANTS
     score = numbers_of(draft.score, draft.size)
     people = draft.reviewer.codes
     # Where both sides are summed up, the total of totals is none of what is beside it.
@@ -169,7 +203,8 @@ def has_sums(draft: Draft, code: int, sums: Sequence[int]) -> bool:
         loads[people[rows]] = 0
         # A paper called Max or Mean has some reviewers, a row of maxima those who have several papers, of means most.
         n_lacking = np.count_nonzero(loads > 1)
-        is_whole = n_lacking < len(pairs) if believed else n_lacking == 0 and len(pairs) > 1
+        is_whole = n_lacking < len(pairs) + (not believed) if may_lack else n_lacking == 0
+        is_whole &= believed or len(pairs) > 1
         if is_whole and _agree(name, pairs):
             return True
     return believed and not compared

@@ -14,7 +14,7 @@ from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.text import counted, in_full
 from reviewgraph.formats.audit.finding import Draft, asked, numbers_of, overrule, same_code, texts_of
 from reviewgraph.formats.audit.finding import finding as finding_of
-from reviewgraph.formats.audit.rows import NAMES, beginnings, has_sums, may_sum
+from reviewgraph.formats.audit.rows import NAMES, VARIANTS, beginnings, has_sums, may_sum
 from reviewgraph.formats.files import Note, quote, quote_all, terms
 from reviewgraph.formats.people import is_summary, words_of
 
@@ -197,11 +197,16 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
             return draft
     labels = quote_all([str(draft.reviewer.values[code]) for code in used[np.argsort(number[used])].tolist()], 3)
     of_papers = "nearly every paper" if has_gaps else "each paper"
-    complete = bool((reviews[(reviews > 0) & (whole | (not has_gaps))] == used.size).all())
+    complete = bool((reviews[reviews > 0] == used.size).all())
     # Numbers without a word are as often the numbers of people.
     if complete and stem == "" and used.size > MOST_COMPLETE:
         return draft
-    if complete or (has_gaps and share_of_gaps > _FEW_GAPS):
+    if has_gaps:
+        # One lost review leaves little doubt where many papers have fewer; further gaps are those of people.
+        n_fewer = np.count_nonzero(whole & (reviews > 0) & (reviews < used.size))
+        few = n_fewer <= _MOST_GAPS * np.count_nonzero(reviews)
+        complete = bool(few or share_of_gaps > _FEW_GAPS or np.count_nonzero(~whole) > 1)
+    if complete:
         every = "nearly every paper has the first" if has_gaps else "every paper has all"
         note(
             f"{draft.name}: {every} of {labels}, who count as the same people each time; if these labels only number "
@@ -222,6 +227,8 @@ _SUMS = frozenset(
 _MAY_SAY = beginnings(_SUMS)
 #: Words of such labels that may be those of a person.
 _OF_PEOPLE = NAMES | {"sd", "dev"}
+#: Labels of these words alone are people unless their scores say otherwise.
+_PEOPLE_ONLY = _OF_PEOPLE | VARIANTS | {"judge", "rater"}
 #: Papers from which on a reviewer whose scores are the mean, or the largest, of the others is no coincidence.
 FEWEST_MEANS = 5
 FEWEST_EXTREMES = 8
@@ -276,7 +283,9 @@ def _columns_of_sums(draft: Draft, texts: Sequence[str], loads: IntArray) -> lis
         says_so = words[code] in _SUMS or (is_summary(texts[code]) and words[code] not in NAMES)
         if says_so and loads[code] >= max(3, _OF_ALL * several):
             return True
-        never_name = is_summary(texts[code]) and _OF_PEOPLE.isdisjoint(words[code].split())
+        parts = set(words[code].split())
+        never_name = is_summary(texts[code]) and (_OF_PEOPLE.isdisjoint(parts) or "std" in parts)
+        never_name &= not parts <= _PEOPLE_ONLY
         return never_name or has_sums(turned, code, perhaps)
 
     return [code for code in perhaps if sums_up(code)]

@@ -360,6 +360,17 @@ SUMS = {
     "a total among papers": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *4 Total 14",
     "an average of nobody": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *Average - 3.5",
     "two rows below": "ann 1 3, ann 2 4, bob 1 2, bob 2 5, *Mean all 3.5, *Total all 14",
+    "a number of reviews": "ann A 3, ann B 4, bob A 2, bob C 5, cyd B 1, cyd C 4, *Suma 6",
+    "a number of reviews that is a paper, too": "ann 4 3, ann 2 4, bob 4 2, bob 2 5, *Max 4",
+    "a number of papers": "ann A 3, ann B 4, bob A 2, bob C 5, cyd B 1, cyd C 4, *Soma 3",
+    "a last plan of Max": "ann 4 3, ann 2 4, bob 4 2, bob 2 5, Max 7",
+    "a judge called Standard": "Standard 1 1, Standard 2 5, a 1 4, a 2 2, a 3 1, b 1 5, b 2 1, b 3 2, c 3 1, c 4 4, "
+    "a 4 3, b 4 4",
+    "planned judges": "Consensus 1, Mittel 2, a 1, a 2, a 3, b 1, b 2, b 3, c 3, c 4, a 4",
+    "a deviation of some": "a 1 3, b 1 4, *Std_dev 1 0.5, b 2 5, c 2 2, c 3 2, d 3 4, d 4 5, a 4 5",
+    "a description": "a P1 3, b P1 4, a P2 5, b P2 2, *a count 9, *b count 9, *a mean 4, *b mean 3, *a std 1.4, "
+    "*b std 1.4, *a min 3, *b min 2, *a 25% 3.5, *b 25% 2.5, *a 50% 4, *b 50% 3, *a max 5, *b max 4",
+    "papers called count and 25%": "a count 3, b count 4, a 25% 5, b 25% 2, *a mean 4, *b mean 3",
     "a last paper called Max": "a P1 3, a P2 4, b P1 2, b P2 5, b Max 5",
     "margins": "a 1 3, a 2 4, *a All 3.5, b 1 2, b 3 5, *b All 3.5, *All 1 2.5, *All 2 4, *All 3 5, *All All 3.5",
 }
@@ -461,6 +472,12 @@ def gapped(n_papers: int, sizes: tuple[int, ...], gaps: dict[int, tuple[int, ...
         (gapped(5, (3, 2, 2, 2), {4: (1, 3)}), "nearly every paper has the first of"),
         (gapped(12, (3, 2), {7: (1, 3)}), "asked"),
         (gapped(12, (3,), {7: (1, 3)}), "nearly every paper has the first of"),
+        # Judges who miss a paper each, the last of them, too.
+        (gapped(24, (4,), {3: (1, 3, 4), 9: (1, 2, 3)}), "nearly every paper has the first of"),
+        (
+            gapped(24, (4,), {3: (1, 3, 4), 9: (1, 2, 3), 15: (1, 2, 3), 20: (2, 3, 4)}),
+            "nearly every paper has the first of",
+        ),
         # One of three stands in for another.
         (gapped(12, (2,), {7: (1, 3)}), ""),
         (gapped(12, (3, 2), {7: (1, 3), 5: (2, 3), 9: (3,), 10: (2,)}), ""),
