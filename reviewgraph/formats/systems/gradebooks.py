@@ -50,6 +50,10 @@ _ORDERED = ("first, 1st, primary", "second, 2nd, secondary", "third, 3rd, tertia
 _ORDINALS = {word: str(number) for number, words in enumerate(_ORDERED, 1) for word in terms(words)}
 #: The numbers of the first review of a row.
 _FIRST = frozenset(("1", "a"))
+#: Last words of numbered columns that hold scores, beside those of criteria.
+_SCORED = frozenset(
+    (*SCORE.names, *terms("score, scores, marks, grades, ratings, total, sum, note, noten, result, average"))
+)
 #: Words of columns that sum up a row, rank or describe it.
 _DESCRIBES = SUMMARY_WORDS | frozenset(
     terms(
@@ -179,6 +183,13 @@ def _pairs(grid: Grid, wanted: Wanted) -> _Pairs:
     columns = numbered(grid.header)
     reviewer, *others = (name for name in _WHO if any(columns.get(name, ())))
     numbers = columns[reviewer]
+    # Those of the first, who is called otherwise, would be lost.
+    if {number.lstrip("0") for number in numbers}.isdisjoint(("", *_FIRST)):
+        least = quote(grid.header[min(numbers.values())[0]])
+        raise InputError(
+            f"{grid.name}: a row for each student and numbered columns, of which {least} lacks a first one; number all "
+            f"people and what they say, as in 'Marker 1', 'Mark 1'; found the columns {quote_all(grid.header)}"
+        )
     known = {*SCORE.names, normalise(wanted.columns.get(SCORE.name, SCORE.name))}
     fields = {
         name: by_number
@@ -228,6 +239,11 @@ def _may_score(grid: Grid, name: str, by_number: Mapping[str, Sequence[int]], wa
     read = _numbers(cells, wanted.scale).values()
     are_numbers = 2 * len(read) >= filled and max(read, default=0) <= 10 * _SCORES
     return may_hold_scores(name) and filled > 0 and (are_numbers or is_usual(name))
+
+
+def _is_score(name: str) -> bool:
+    """Return whether a numbered column is called as scores or criteria are, not as days, rooms or loads."""
+    return is_usual(name) or name.rpartition("_")[2] in _SCORED
 
 
 def _is_empty(cell: str) -> bool:
@@ -280,9 +296,16 @@ def melted(table: Table, wanted: Wanted) -> Table | None:
     if nobody:
         grid.notes.append(f"{counted(nobody, 'cell')} of reviewers such as TBD or - read as empty")
     _note_without(grid, without)
-    if len(pairs.fields) == 1 and not {*pairs.scores} & {*SCORE.names}:
-        [score] = pairs.fields.values()
-        grid.notes.append(f"the score is read from {quote_all(grid.header[place] for place in score.values())}")
+    if len(pairs.fields) == 1 and not {*pairs.scores} & {*SCORE.names} and wanted.columns.get(SCORE.name) != "":
+        [(name, score)] = pairs.fields.items()
+        those = quote_all(grid.header[place] for place in score.values())
+        if SCORE in wanted.roles and SCORE.name not in wanted.columns and not _is_score(name):
+            raise InputError(
+                f"{grid.name}: no score column is known; {those} may be scores, or anything else about the reviewers: "
+                f"say {naming('', SCORE, name.replace('_', ' '))} if they are, or --columns {SCORE.name}= if there are "
+                "none"
+            )
+        grid.notes.append(f"the score is read from {those}")
     fields = [name.replace("_", " ") for name in pairs.fields or [SCORE.name]]
     result = as_reviews(grid, rows, REVIEWER.name, fields, lines)
     if chosen:
@@ -393,9 +416,12 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
     if any(_ASKS_PAPER.search(normalise(name)) and not any(paper in name for paper in papers) for name in others):
         return None
     # Questions for criteria, without one for the paper, are about a paper that is not known.
+    # Beside numbered papers another label may be about all of them.
     for side, labels in (parts, parts[::-1]) if parts else ():
-        if len(set(side)) == 1 and (any(map(is_usual, labels)) or _RANGE.fullmatch(side[0])):
+        if len(set(side)) == 1 and (any(map(is_usual, labels)) or _RANGE.fullmatch(side[0]) or _has_odd(labels)):
             return None
+    if not parts and _has_odd(_without_question(names)):
+        return None
     left |= {grid.header[place]: "which asks for no score" for place in scored if place not in places}
     return _unfolded(grid, rows, ITEM.name, places, left, columns)
 
@@ -640,6 +666,18 @@ def _is_series(labels: Collection[str], stems: Collection[str] = ()) -> bool:
         return False
     series_stems = {normalise(match["stem"]) for label in labels if (match := _SERIES.fullmatch(label))}
     return len(series_stems) == 1 and all(map(_SERIES.fullmatch, labels)) and (not stems or series_stems <= set(stems))
+
+
+def _has_odd(labels: Collection[str]) -> bool:
+    """Return whether most labels are a numbered series, and others are not of it.
+
+    >>> [_has_odd(["Team 1", "Team 2", name]) for name in ("the event", "Team 3")], _has_odd(["Apollo 13", "Dune"])
+    ([True, False], False)
+    """
+    stems = [label.rstrip("0123456789") for label in labels]
+    numbers = [stem for stem, label in zip(stems, labels, strict=True) if stem.strip() and stem != label]
+    most = max(map(numbers.count, numbers), default=0)
+    return most > 1 and len(labels) / 2 < most < len(labels)
 
 
 def say_wide(table: Table, columns: Mapping[str, str]) -> str:

@@ -44,13 +44,44 @@ READ = [("Ann", "s1", 4.0), ("Ann", "s2", 5.0), ("Bob", "s1", 3.0), ("Cy", "s2",
         "Reviewer A,Score A,Reviewer B,Score B",
         "Reviewer 1,Merit 1,Reviewer 2,Merit 2",
         "Reviewer 1,Impact Score 1,Reviewer 2,Impact Score 2",
+        "Reviewer 1,Total 1,Reviewer 2,Total 2",
+        "Reviewer 1,Note 1,Reviewer 2,Note 2",
     ],
 )
 def test_pairs_of_reviewers_and_scores_have_many_names(write, head):
     found, notes = read(write(PAIRS.format(f"Student,{head}")))
     assert found == READ
     told = [note for note in notes if "the score is read from" in note]
-    assert bool(told) == ("Merit" in head or "Impact" in head)
+    assert bool(told) == any(word in head for word in ("Merit", "Impact", "Total", "Note"))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Supervisor,Supervisor mark,Second marker,Second mark",
+        "Lead reviewer,Lead score,Second reviewer,Second score",
+        "Chair,Chair mark,Second marker,Second mark",
+    ],
+)
+def test_people_without_a_first_one_are_refused(write, head):
+    message = refused(write(PAIRS.format(f"Student,{head}")))
+    assert "lacks a first one; number all people and what they say, as in 'Marker 1', 'Mark 1'" in message
+    numbered = "Student,Marker 01,Mark 01,Marker 02,Mark 02"
+    assert read(write(PAIRS.format(numbered)))[0] == READ
+
+
+@pytest.mark.parametrize("field", ["Days", "Phone", "Room", "Rank", "Points date"])
+def test_numbers_beside_reviewers_are_scores_only_if_called_so(write, field):
+    name = write(PAIRS.format(f"Student,Reviewer 1,{field} 1,Reviewer 2,{field} 2"))
+    message = refused(name)
+    assert f"'{field} 1', '{field} 2' may be scores" in message
+    assert "--score" in message
+    assert "--columns score= if there are none" in message
+    # What it proposes does what it says.
+    assert read(name, score=field.lower())[0] == READ
+    found, notes = read(name, columns={"score": ""})
+    assert [score for *_, score in found] == [None] * 4
+    assert not [note for note in notes if "the score is read from" in note]
 
 
 def test_a_frame_with_several_reviewers_in_a_row_is_refused(write):
@@ -235,6 +266,13 @@ def test_numbered_papers_keep_their_names(write):
     assert read_reviews(name).items == ("Team 1", "Team 2")
     turned = write("Your name,Team 1 - Impact,Team 2 - Impact\nann,3,5\nbob,4,\n")
     assert read_reviews(turned, **BOOK).items == ("Team 1", "Team 2")
+
+
+def test_a_question_beside_those_about_numbered_papers_is_about_none(write):
+    form = "Timestamp,Your name,Score for Team 1,Score for Team 2,Score for {}\n2026/03/01 10:00:00,ann,3,5,4\n"
+    assert "the score may be any of the columns" in refused(write(form.format("the event")))
+    assert read_reviews(write(form.format("Team 3"))).n_items == 3
+    assert read_reviews(write(form.replace("Team 2", "Dune").format("Solaris"))).n_items == 3
 
 
 @pytest.mark.parametrize("head", ["Lead marker,Lead mark,Vice marker,Vice mark", "Erstprüfer,Note,Zweitprüfer,Note 2"])
