@@ -198,7 +198,7 @@ class Estimate(Result):
 
     @checked
     def select(self, n_selected: int | str, *, across_groups: bool = False) -> list[Label]:
-        """Return the best items, best first, ties by index.
+        """Return the best items, best first, ties by index: by the posterior those most probably among the best.
 
         Parameters
         ----------
@@ -233,14 +233,19 @@ class Estimate(Result):
         ['p2']
         """
         number = number_of(n_selected, self.quality)
-        inside = comparable(self.quality, self.group, number, across_groups=across_groups)
+        codes = self._selected(number, across_groups=across_groups)
         if 0 < number < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
             message = (
                 f"select: the reviews do not determine the position of {open_places} of {self.reviews.n_items} papers "
                 "within their group; among them the selection follows the fit closest to straight lines, not the data"
             )
             warn(message, UndeterminedWarning)
-        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:number].tolist()]
+        return [self.items[i] for i in codes.tolist()]
+
+    def _selected(self, number: int, *, across_groups: bool) -> IntArray:
+        """Return the codes of as many items as are selected, best first."""
+        inside = comparable(self.quality, self.group, number, across_groups=across_groups)
+        return best_first(np.where(inside, self.quality, np.nan))[:number]
 
     @cached_property
     def standard_error(self) -> FloatArray:

@@ -509,34 +509,8 @@ class PosteriorEstimate(Estimate):
         """
         return chances(self.quality, self._order_error, number_of(n_selected, self.quality))
 
-    @checked
-    def select(self, n_selected: int | str, *, across_groups: bool = False) -> list[Label]:
-        """Return the items that are most probably among the best, best first, as :meth:`selection` does.
-
-        Parameters
-        ----------
-        n_selected, across_groups
-            As for :meth:`selection`.
-
-        Returns
-        -------
-        list
-            Labels of as many items.
-
-        Raises
-        ------
-        InputError
-            If ``n_selected`` is negative or more than the number of items with a score.
-        Incomparable
-            As :meth:`selection`.
-
-        Examples
-        --------
-        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
-        >>> posterior(Reviews(rows)).select(2)
-        [11, 10]
-        """
-        return self.selection(n_selected, across_groups=across_groups).best
+    def _selected(self, number: int, *, across_groups: bool) -> IntArray:
+        return select(self, number, error_rate=ERROR_RATE, across_groups=across_groups).best_codes
 
     @checked
     def selection(

@@ -188,7 +188,7 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
     # Of distinct numbers from 1 on the largest is their count where none is left out.
     whole = largest == reviews
     share_of_gaps = np.count_nonzero(~whole) / np.count_nonzero(reviews)
-    # A person who stands in for others is on no paper that has all.
+    # Whoever reviews in the place of somebody else is on no paper that has all labels.
     has_gaps = 0 < share_of_gaps <= _MOST_GAPS and stem in _NUMBERED_NOUNS and reviews[whole].max() == used.size
     if not numbers or (share_of_gaps and not has_gaps):
         # Roles have no order, but some paper has all of them.

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import (
+    ADDRESSES,
     ITEM,
     REVIEWER,
     ROW_NUMBERS,
@@ -714,7 +715,7 @@ def refuse_several(table: Table, place: int, columns: Mapping[str, str]) -> None
     by_name = numbered(table.header).items()
     name, people = next((name, at) for name, at in by_name if any(place in places for places in at.values()))
     # A person may have two addresses.
-    if len(people) > 1 and name not in ("email", "e_mail", "email_address"):
+    if len(people) > 1 and name not in ADDRESSES:
         names = [table.header[other] for places in people.values() for other in places]
         raise InputError(
             f"{table.name}: the columns {quote_all(names)} name several reviewers of a row; expected one row per "
